@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { dropExpired } from '../domain/reconciliation/retention.ts'
 import type { Pool } from '../store/connect.ts'
+import { periodic } from './periodic.ts'
 
 const PERIOD_MS = 600_000
 
@@ -9,7 +10,6 @@ export type HousekeepingOptions = { pool: Pool; log: Logger; periodMs?: number }
 /** Runs `dropExpired` every ten minutes, never two at once. Nothing depends on when it runs, so it needs no job. */
 export function startHousekeeping({ pool, log, periodMs = PERIOD_MS }: HousekeepingOptions) {
   let stopping = false
-  let current: Promise<void> | undefined
   const clean = async () => {
     const dropped = await dropExpired(pool, {
       isStopping: () => stopping,
@@ -17,18 +17,11 @@ export function startHousekeeping({ pool, log, periodMs = PERIOD_MS }: Housekeep
     })
     if (Object.values(dropped).some(count => count > 0)) log.info(dropped, 'removed what has expired')
   }
-  const timer = setInterval(() => {
-    current ??= clean()
-      .catch(error => log.warn({ err: error }, 'housekeeping failed'))
-      .finally(() => {
-        current = undefined
-      })
-  }, periodMs)
+  const cleaning = periodic({ periodMs, work: clean, onFailure: error => log.warn({ err: error }, 'housekeeping failed') })
   return {
-    async stop(): Promise<void> {
+    stop(): Promise<void> {
       stopping = true
-      clearInterval(timer)
-      await current
+      return cleaning.stop()
     },
   }
 }

@@ -7,6 +7,7 @@ import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert } from '../workflows/engine/handler.ts'
+import { periodic } from './periodic.ts'
 import { turns } from './turns.ts'
 
 export type { Consumer }
@@ -36,7 +37,6 @@ type Singly = { partitions: number[]; handled: number }
 export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHERE }: ConsumersOptions) {
   const isPassing = passingFailures()
   let stopped = false
-  let looking: Promise<void> | undefined
   // What is still to be read event by event, by key. It lasts from turn to turn.
   const reading = new Map<string, Singly>()
 
@@ -114,26 +114,21 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
     for (let n = 0; n < read.length && !stopped; n += UNMARKED_AT_ONCE) await unmarkRead(pool, read.slice(n, n + UNMARKED_AT_ONCE))
   }
 
-  /** Looks for unread events, unless a look is under way: looks that overlapped would be slower than one, and find the same. */
-  function wakeAll(): void {
-    if (stopped) return
-    looking ??= look()
-      .catch(error => log.warn({ err: error }, 'looking for unread events failed'))
-      .finally(() => {
-        looking = undefined
-      })
-  }
-  const timer = setInterval(wakeAll, PERIOD_MS)
+  const looking = periodic({
+    periodMs: PERIOD_MS,
+    work: look,
+    onFailure: error => log.warn({ err: error }, 'looking for unread events failed'),
+  })
 
   return {
     wake(environment: Environment): void {
       for (const consumer of consumers) wakeOne(consumer, environment)
     },
-    wakeAll,
+    /** Looks for unread events. */
+    wakeAll: looking.begin,
     async stop(): Promise<void> {
       stopped = true
-      clearInterval(timer)
-      await Promise.all([line.stop(), looking])
+      await Promise.all([line.stop(), looking.stop()])
     },
   }
 }

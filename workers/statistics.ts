@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { analyzeGrown } from '../store/analyze.ts'
 import type { Pool } from '../store/connect.ts'
+import { periodic } from './periodic.ts'
 
 /** An import fills tables within seconds; a look reads some dozens of rows of the catalogue. */
 const PERIOD_MS = 15_000
@@ -10,25 +11,14 @@ const PERIOD_MS = 15_000
  * crash of the server much later.
  */
 export function startStatistics(pool: Pool, log: Logger) {
-  let current: Promise<void> | undefined
-  const look = () => {
-    current ??= analyzeGrown(pool)
-      .then(
-        tables => {
-          if (tables.length > 0) log.info({ tables }, 'analyzed tables that had grown')
-        },
-        error => log.warn({ err: error }, 'analyzing tables failed'),
-      )
-      .finally(() => {
-        current = undefined
-      })
-  }
-  look()
-  const timer = setInterval(look, PERIOD_MS)
-  return {
-    async stop(): Promise<void> {
-      clearInterval(timer)
-      await current
+  const { begin, stop } = periodic({
+    periodMs: PERIOD_MS,
+    async work() {
+      const tables = await analyzeGrown(pool)
+      if (tables.length > 0) log.info({ tables }, 'analyzed tables that had grown')
     },
-  }
+    onFailure: error => log.warn({ err: error }, 'analyzing tables failed'),
+  })
+  begin()
+  return { stop }
 }

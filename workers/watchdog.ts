@@ -5,6 +5,7 @@ import { type Drift, readDrift, recordWatch, tryWatch } from '../domain/reconcil
 import { repairOrphans, type ScanCursors } from '../domain/reconciliation/orphans.ts'
 import { LOCK } from '../store/advisory-locks.ts'
 import type { Pool, Tx } from '../store/connect.ts'
+import { periodic } from './periodic.ts'
 
 const PERIOD_MS = 15_000
 /** Unfinished rows of each kind that one look reads: some 50 ms. */
@@ -35,7 +36,6 @@ function complaints({ late, lag, setAside, unremoved }: Drift): string[] {
  * watchdog; when that process ends, another process takes the lock.
  */
 export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptions) {
-  let stopped = false
   let connection: Tx | undefined
   let known = ''
   const cursors: ScanCursors = new Map()
@@ -82,26 +82,17 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
     client?.release(true)
   }
 
-  let current = Promise.resolve()
-  let isLooking = false
-  const turn = () => {
-    if (isLooking || stopped) return
-    isLooking = true
-    current = look()
-      .catch(error => {
-        releaseLock()
-        log.warn({ err: error }, 'the watchdog failed')
-      })
-      .finally(() => {
-        isLooking = false
-      })
-  }
-  const timer = setInterval(turn, periodMs)
+  const looking = periodic({
+    periodMs,
+    work: look,
+    onFailure(error) {
+      releaseLock()
+      log.warn({ err: error }, 'the watchdog failed')
+    },
+  })
   return {
     async stop(): Promise<void> {
-      stopped = true
-      clearInterval(timer)
-      await current
+      await looking.stop()
       releaseLock()
     },
   }
