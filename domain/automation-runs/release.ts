@@ -9,13 +9,13 @@ import { moveCursor, NEWEST, pageOfRuns, type RunCursor } from './page-of-runs.t
 /** Kind of the job that releases the other parked runs of an automation; its id is the release's number. */
 export const RUN_RELEASE_DUE = 'automation-release'
 
-// A run that was parked is due earlier than its job.
+// A run that was parked is due earlier than its job. A job that is due already keeps its place.
 const RELEASE = `
   with parked as materialized (
-    select d.id, r.due_at from unnest($1::bigint[]) k(number)
+    select d.id, r.due_at from environment_now($2) now, unnest($1::bigint[]) k(number)
       cross join lateral (select id, due_at from due where kind = '${AUTOMATION_RUN_DUE}' and id = k.number limit 1) d
       cross join lateral (select due_at from automation_runs where number = k.number limit 1) r
-    where r.due_at < d.due_at
+    where r.due_at < d.due_at and d.due_at > now
   ), locked as materialized (
     ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select id from parked))')}
   )
@@ -25,7 +25,7 @@ const RELEASE = `
 async function releasePage(tx: Tx, environment: Environment, automation: string, cursor: RunCursor): Promise<RunCursor | null> {
   const { open, next } = await pageOfRuns(tx, environment, automation, cursor)
   if (open.length === 0) return next
-  const released = await tx.query({ name: 'release-parked-runs', text: RELEASE, values: [open] })
+  const released = await tx.query({ name: 'release-parked-runs', text: RELEASE, values: [open, environment] })
   if (released.rowCount !== 0) announceJobs(tx, AUTOMATION_RUN_DUE)
   return next
 }
@@ -55,10 +55,11 @@ type Release = RunCursor & { environment: Environment; automation_id: string }
 /** The next step of a release. It ends when the automation is no longer active: the next activation releases all runs that are parked. */
 export const releaseMoreRuns = (pool: Pool, number: number): Promise<unknown> =>
   continueWork(pool, RUN_RELEASE_DUE, number, async tx => {
-    // The automation is locked before its release, as a change of its status locks them.
-    const active = await tx.query(
-      `select 1 from automation_releases l join automations a on a.environment = l.environment and a.id = l.automation_id
-       where l.number = $1 and a.status = 'active' for share of a`,
+    // The automation is locked before its release, as a change of its status locks them, and whatever its status: an activation under way
+    // would begin this release anew, which would then end because the automation was still paused.
+    const { rows: automations } = await tx.query<{ status: string }>(
+      `select a.status from automation_releases l join automations a on a.environment = l.environment and a.id = l.automation_id
+       where l.number = $1 for share of a`,
       [number],
     )
     const { rows } = await tx.query<Release>(
@@ -66,6 +67,6 @@ export const releaseMoreRuns = (pool: Pool, number: number): Promise<unknown> =>
       [number],
     )
     const row = rows[0]
-    const next = row && active.rowCount === 1 ? await releasePage(tx, row.environment, row.automation_id, row) : null
+    const next = row && automations[0]?.status === 'active' ? await releasePage(tx, row.environment, row.automation_id, row) : null
     return moveCursor(tx, 'automation_releases', number, next)
   })

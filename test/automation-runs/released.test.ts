@@ -5,6 +5,7 @@ import { changeAutomationStatus } from '../../domain/automations/status.ts'
 import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
+import { until } from '../harness/until.ts'
 
 // A paused automation has more parked runs than one transaction releases. No worker releases the rest: the tests do.
 let fixture: AutomationFixture
@@ -19,13 +20,17 @@ const PARKED = 25_000
 async function parked() {
   const { number, automation } = await fixture.start([{ id: 'wait', type: 'delay', duration: 'PT1H' }])
   await fixture.pool.query(`update automations set status = 'paused' where id = $1`, [automation])
-  await fixture.pool.query(`update due set due_at = due_at + interval '30 days' where kind = 'automation-run' and id = $1`, [number])
+  await fixture.pool.query(
+    `with run as (update automation_runs set due_at = now() + interval '1 day' where number = $1 returning due_at)
+     update due d set due_at = run.due_at + interval '30 days' from run where d.kind = 'automation-run' and d.id = $1`,
+    [number],
+  )
   await fixture.pool.query(
     `with inserted as (
        insert into automation_runs (environment, id, automation_id, version, event_id, event_name, happened_at, received_at, partition, log_offset,
          position, status, due_at, created_at)
        select environment, 'run_' || automation_id || n, automation_id, version, 'evt_' || n, event_name, happened_at, received_at, partition,
-         log_offset, position, 'waiting', now() - interval '1 day' + make_interval(secs => n), created_at
+         log_offset, position, 'waiting', now() + interval '1 day' + make_interval(secs => n), created_at
        from automation_runs, generate_series(2, $2::int) n where number = $1 returning number, environment, due_at)
      insert into due (kind, id, environment, due_at) select 'automation-run', number, environment, due_at + interval '30 days' from inserted`,
     [number, PARKED],
@@ -77,6 +82,26 @@ test('a release ends when the automation is paused again, and the next activatio
     await releaseMoreRuns(fixture.pool, (await releases())[0]!)
   }
   expect(await released(automation)).toBe(PARKED)
+})
+
+test('a step of a former release that meets an activation does not end the release', async () => {
+  const automation = await parked()
+  await setStatus(automation, 'active')
+  await setStatus(automation, 'paused')
+  const [release] = await releases()
+  let step: Promise<unknown> | undefined
+  await transaction(fixture.pool, async tx => {
+    await changeAutomationStatus(tx, fixture.environment, automation, 'active')
+    step = releaseMoreRuns(fixture.pool, release!)
+    await until('the step waits', async () => {
+      const { rowCount } = await fixture.pool.query(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      return rowCount === 1 || undefined
+    })
+  })
+  await step
+  expect(await released(automation)).toBe(20_000)
+  for (const id of await releases()) await releaseMoreRuns(fixture.pool, id)
+  expect([await released(automation), await releases()]).toEqual([PARKED, []])
 })
 
 test('a release of an automation that was set inactive meanwhile releases nothing', async () => {
