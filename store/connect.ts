@@ -94,6 +94,8 @@ export function connect({
   hashJoins: hashes = false,
 }: PoolOptions): Pool {
   const settings = {
+    // Here, too: a name in the address would take precedence, and the sweeps tell the service's own sessions by their names.
+    application_name: name,
     timezone: 'UTC',
     datestyle: 'ISO',
     intervalstyle: 'iso_8601',

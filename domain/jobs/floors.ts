@@ -41,15 +41,18 @@ export function floorValues({ all, asOf, readAt }: Floors): unknown[] {
   ]
 }
 
-// A backup only reads, for as long as it takes. Another program that has written has a transaction id.
+// A backup only reads, for as long as it takes. Another program that has written has a transaction id. Postgres hides the times of another
+// role's sessions from a role that is not a member of pg_read_all_stats: what such a session does may have begun at any time. A session
+// without a user is the server's own.
 const OPEN = `
   select statement_timestamp()::text as as_of,
-    (least(statement_timestamp(), min(case when backend_xid is null then query_start else xact_start end))
+    (least(statement_timestamp(), min(coalesce(case when backend_xid is null then query_start else xact_start end, '-infinity')))
       - interval '${MARGIN_SECONDS} seconds')::text as oldest,
     (select n_dead_tup from pg_stat_user_tables where relid = 'due'::regclass) as dead
   from pg_stat_activity
-  where datname = current_database() and pid <> pg_backend_pid() and backend_type <> 'autovacuum worker'
-    and (backend_xid is not null or state = 'active' and application_name like 'perennial%' and application_name <> 'perennial-backup')`
+  where datname = current_database() and pid <> pg_backend_pid() and usesysid is not null
+    and (backend_xid is not null or (state in ('active', 'disabled') or backend_type is null)
+      and application_name like 'perennial%' and application_name <> 'perennial-backup')`
 
 const READ = `
   with recursive ${groupsAbove(2)}
@@ -62,7 +65,7 @@ export async function readFloors(db: Db, known: Floors = NO_FLOORS): Promise<Flo
   const readAt = performance.now()
   const open = await db.query<{ as_of: string; oldest: string; dead: number | null }>({ name: 'open-transactions', text: OPEN })
   const { as_of: asOf, oldest, dead } = open.rows[0]!
-  if ((dead ?? 0) < MANY_DEAD) return NO_FLOORS
+  if ((dead ?? 0) < MANY_DEAD || oldest === '-infinity') return NO_FLOORS
   // A statement of its own, and so a later snapshot: a transaction that ends in between is in both.
   const { rows } = await db.query<Floor>({ name: 'read-floors', text: READ, values: [oldest, ...floorValues(known)] })
   return { all: rows, asOf, readAt }

@@ -117,6 +117,37 @@ test('floors are at or below every job that a transaction under way may have wri
   }
 })
 
+test('no floor is known to a role from which the sessions of another role are hidden', async () => {
+  await endMany(['job'])
+  await fixture.begin('job', 'live')
+  const url = new URL(fixture.url)
+  url.username = `reader${url.pathname.slice(1)}`
+  url.password = 'reader'
+  await fixture.pool.query(`create role ${url.username} login password 'reader'`)
+  await fixture.pool.query(`grant select on all tables in schema public to ${url.username}`)
+  const reader = connect({ url: url.href, max: 1 })
+  try {
+    expect((await readFloors(fixture.pool)).all).not.toEqual([])
+    expect(await readFloors(reader)).toBe(NO_FLOORS)
+  } finally {
+    await reader.end()
+    await fixture.pool.query(`revoke all on all tables in schema public from ${url.username}`)
+    await fixture.pool.query(`drop role ${url.username}`)
+  }
+})
+
+test('the sessions of the service have their names, whatever the address says', async () => {
+  const url = new URL(fixture.url)
+  url.searchParams.set('application_name', 'other')
+  const pool = connect({ url: url.href, name: 'perennial-named', max: 1 })
+  try {
+    const { rows } = await pool.query(`select current_setting('application_name') as name`)
+    expect(rows).toEqual([{ name: 'perennial-named' }])
+  } finally {
+    await pool.end()
+  }
+})
+
 test('a job for a time that is over is due when it is written, so no floor hides it', async () => {
   await transaction(fixture.pool, tx =>
     recreateJobs(tx, `select 'job', 1::bigint, ${fixture.environment}, timestamptz '2001-01-01', null::int`, []),

@@ -22,7 +22,7 @@ export async function executeAll(url: string, statements: string[]): Promise<voi
 
 /** What tests do, and the product never does. */
 export const TEST_GRANTS = [
-  'alter role perennial createdb',
+  'alter role perennial createdb createrole',
   'grant pg_checkpoint to perennial',
   'grant set on parameter deadlock_timeout to perennial',
 ]
