@@ -18,15 +18,17 @@ const BLOCKS_AT_ONCE = 500
  * Where the looks are. A number is settled when every transaction that was open when it was last given away has ended: the run of a smaller
  * number is visible then, or will never be. `perLook`: full blocks that a look notes; `after`: the last noted block that was looked at.
  */
-export type BlockProgress = { settled: number; unsettled: { last: number; xmax: bigint } | null; perLook: number; after: number }
+export type BlockProgress = { settled: number; unsettled: { last: number; own: bigint } | null; perLook: number; after: number }
 
 export const newBlockProgress = (): BlockProgress => ({ settled: 0, unsettled: null, perLook: 1, after: -1 })
 
-type Numbers = { first: number | null; last: number; xmin: string; xmax: string }
+type Numbers = { first: number | null; last: number; xmin: string; own: string }
 
+// The transaction id of the statement itself is above those of all transactions that are open. The end of a snapshot is not: a transaction
+// that began last may be open behind it.
 const NUMBERS = `select (select number from automation_runs order by number limit 1) as first,
   coalesce((select number from automation_runs order by number desc limit 1), 0) as last,
-  pg_snapshot_xmin(s)::text as xmin, pg_snapshot_xmax(s)::text as xmax from pg_current_snapshot() s`
+  pg_snapshot_xmin(s)::text as xmin, pg_current_xact_id()::text as own from pg_current_snapshot() s`
 
 const NOTE = `
   insert into automation_run_blocks (block, unfinished)
@@ -53,12 +55,12 @@ const LOOK = `
 
 /** Gives the orphans among the noted runs that this look reaches, and the last number of the blocks: the runs after it are for the caller. */
 export async function lookAtRunBlocks(db: Db, progress: BlockProgress): Promise<{ ids: number[]; upto: number }> {
-  const { first, last, xmin, xmax } = (await db.query<Numbers>(NUMBERS)).rows[0]!
-  if (progress.unsettled && BigInt(xmin) >= progress.unsettled.xmax) {
+  const { first, last, xmin, own } = (await db.query<Numbers>(NUMBERS)).rows[0]!
+  if (progress.unsettled && BigInt(xmin) >= progress.unsettled.own) {
     progress.settled = progress.unsettled.last
     progress.unsettled = null
   }
-  progress.unsettled ??= { last, xmax: BigInt(xmax) }
+  progress.unsettled ??= { last, own: BigInt(own) }
   const full = Math.floor((progress.settled + 1) / RUNS_OF_BLOCK)
   if (first !== null) await noteBlocks(db, progress, Math.floor(first / RUNS_OF_BLOCK), full)
   return { ids: await lookAtNoted(db, progress), upto: full * RUNS_OF_BLOCK - 1 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { repairOrphans, type ScanCursors } from '../../domain/reconciliation/orphans.ts'
 import { RUNS_OF_BLOCK } from '../../domain/reconciliation/run-blocks.ts'
+import type { Db } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { runRow } from '../harness/job-rows.ts'
 import { rowsRead } from '../harness/rows-read.ts'
@@ -19,8 +20,8 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const insertEnded = (count: number) =>
-  api.pool.query(
+const insertEnded = (count: number, db: Db = api.pool) =>
+  db.query(
     `insert into automation_runs (environment, id, automation_id, version, event_id, event_name, happened_at, received_at, partition, log_offset,
        position, status, created_at, finished_at)
      select $1, 'run_' || m || '_' || n, 'auto_a', 1, 'evt_' || m || '_' || n, 'x', now(), now(), 0, 0, 0, 'succeeded', now(), now()
@@ -82,6 +83,33 @@ test('a run whose transaction commits after the numbers around it is found, too'
     for (let n = 0; n < LOOKS; n++) found.push(...(await repairOrphans(api.pool, cursors, BATCH)))
     expect(found).toEqual([{ kind: 'automation-run', ids: [rows[0]!.number], mended: 1 }])
   } finally {
+    late.release(true)
+  }
+})
+
+test('the same where its transaction is the youngest one', async () => {
+  const cursors: ScanCursors = new Map()
+  const [older, late] = [await api.pool.connect(), await api.pool.connect()]
+  try {
+    for (const db of [older, late]) {
+      await db.query('begin')
+      await db.query('select pg_current_xact_id()')
+    }
+    const { rows } = await late.query<{ number: number }>(
+      `insert into automation_runs (environment, id, automation_id, version, event_id, event_name, happened_at, received_at, partition, log_offset,
+         position, created_at)
+       values ($1, 'run_youngest', 'auto_a', 1, 'evt_youngest', 'x', now(), now(), 0, 0, 0, now()) returning number`,
+      [environment],
+    )
+    await insertEnded(3 * RUNS_OF_BLOCK, older)
+    await older.query('commit')
+    for (let n = 0; n < LOOKS; n++) expect(await repairOrphans(api.pool, cursors, BATCH)).toEqual([])
+    await late.query('commit')
+    const found = []
+    for (let n = 0; n < LOOKS; n++) found.push(...(await repairOrphans(api.pool, cursors, BATCH)))
+    expect(found).toEqual([{ kind: 'automation-run', ids: [rows[0]!.number], mended: 1 }])
+  } finally {
+    older.release(true)
     late.release(true)
   }
 })
