@@ -7,7 +7,8 @@ export type StepDelivery = { id: string; status: 'pending' | 'retrying' | 'deliv
 
 /**
  * The delivery that a claimed run's step created, read under the lock of the run's job: the delivery's end, which locks that job and wakes
- * the run, comes either before this read or after the run is suspended again. Null: it is no longer stored. Throws `LeaseLost`.
+ * the run, comes either before this read or after the run is suspended again. Retention, which locks no job, has written the end of a delivery
+ * that it removed to the step: that is read after the delivery. Null: it is stored nowhere. Throws `LeaseLost`.
  */
 export async function deliveryOfStep(
   tx: Tx,
@@ -20,15 +21,11 @@ export async function deliveryOfStep(
      where environment = $1 and run_id = $2 and step_id = $3 and source = 'automation'`,
     [environment, id, step],
   )
-  return rows[0] ?? null
-}
-
-/** The end of a delivery that retention has removed, as it stands in the step that still waits; null: none does. */
-export function removedDelivery(result: Record<string, unknown> | null): StepDelivery | null {
-  const { delivery_id, status, http_status } = (result ?? {}) as {
-    delivery_id?: string
-    http_status?: number | null
-  } & Partial<StepDelivery>
-  if (delivery_id === undefined || status === undefined) return null
-  return { id: delivery_id, status, http_status: http_status ?? null }
+  if (rows[0]) return rows[0]
+  const removed = await tx.query<StepDelivery>(
+    `select result ->> 'delivery_id' as id, result ->> 'status' as status, (result ->> 'http_status')::int as http_status
+     from automation_steps where run = $1 and step_id = $2 and status = 'waiting' and result ->> 'delivery_id' is not null`,
+    [number, step],
+  )
+  return removed.rows[0] ?? null
 }

@@ -1,5 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
+import { deliveryOfStep } from '../../domain/automation-runs/delivery.ts'
+import type { AutomationRun } from '../../domain/automation-runs/load.ts'
 import { wakeRuns } from '../../domain/jobs/wake-runs.ts'
 import { dropExpired } from '../../domain/reconciliation/retention.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -83,6 +85,23 @@ test.each([
   await transaction(fixture.pool, tx => wakeRuns(tx, fixture.environment, [run.number]))
   expect(await fixture.finished(run.number)).toMatchObject({ status: outcome, reason })
   expect((await fixture.timeline(run.number))[0]!.result).toEqual(result)
+})
+
+test('the result of a delivery that retention removes while the run is executed is in the step, too', async () => {
+  const { run, deliveries } = await waiting()
+  await fixture.pool.query(
+    `update deliveries set status = 'delivered', ended_at = environment_now($1) - interval '31 days', attempts = '[{"number": 1, "http_status": 204}]'
+     where environment = $1 and run_id = $2`,
+    [fixture.environment, run.id],
+  )
+  const { rows } = await fixture.pool.query<{ fence: number }>(`select fence from due where kind = 'automation-run' and id = $1`, [run.number])
+  await dropExpired(fixture.pool)
+  const executed = { environment: fixture.environment, id: run.id, number: run.number, fence: rows[0]!.fence } as AutomationRun
+  expect(await transaction(fixture.pool, tx => deliveryOfStep(tx, executed, 'hook'))).toEqual({
+    id: deliveries[0]!.id,
+    status: 'delivered',
+    http_status: 204,
+  })
 })
 
 test('a run whose integration does not exist fails', async () => {

@@ -1,5 +1,5 @@
 import { deadlineAfter } from '../../../domain/automation-runs/deadline.ts'
-import { deliveryOfStep, removedDelivery } from '../../../domain/automation-runs/delivery.ts'
+import { deliveryOfStep } from '../../../domain/automation-runs/delivery.ts'
 import { fillIn } from '../../../domain/automation-runs/placeholders.ts'
 import { createAutomationDelivery } from '../../../domain/deliveries/create.ts'
 import { DELIVERY_DUE } from '../../../domain/deliveries/delivery.ts'
@@ -54,7 +54,7 @@ export const webhookStep: StepKinds['webhook'] = {
       }
       return { is: 'waiting', until: deadlineAfter(now, LOOK_AFTER), insertJobs }
     }
-    const delivery = (await deliveryOfStep(tx, run, step.id)) ?? removedDelivery(recorded.result)
+    const delivery = await deliveryOfStep(tx, run, step.id)
     if (!delivery) return failed('webhook_failed')
     const result = { delivery_id: delivery.id, http_status: delivery.http_status }
     if (delivery.status === 'delivered') return succeeded(result)
