@@ -1,4 +1,4 @@
-import type { Pool } from '../../store/connect.ts'
+import type { Db, Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { announceJobs, type ClaimedJob, lockFence, lockFences } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
@@ -38,6 +38,22 @@ export const suspendDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): P
     announceJobs(tx, DELIVERY_DUE)
     return claimed.map(() => true)
   })
+
+/** The job of a delivery that this worker cannot send is due again after so long: for a worker that can. */
+const LEFT_SECONDS = 60
+
+/** Leaves a claimed delivery to another worker: nothing was attempted. False: another worker has it already. */
+export async function leaveDelivery(db: Db, { id, fence, environment }: ClaimedJob): Promise<boolean> {
+  const { rowCount } = await db.query(
+    suspendJobs({
+      kind: DELIVERY_DUE,
+      dueAt: `environment_now($3) + make_interval(secs => ${LEFT_SECONDS})`,
+      where: 'd.id = $1 and d.fence = $2',
+    }),
+    [id, fence, environment],
+  )
+  return rowCount === 1
+}
 
 /** Ends a delivery that was held for too long as failed. False: the delivery was released meanwhile, and nothing was changed. */
 export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>

@@ -46,6 +46,21 @@ test('a delivery that failed is tried again after the waits of the policy, and f
   expect(await made.show()).toMatchObject({ active: 1, delivery_error_count: 7, last_error_message: 'http_500', last_delivery_at: null })
 })
 
+test('a worker that does not know the destination leaves the delivery with all of its attempts to one that does', async () => {
+  const made = await another()
+  const become = (slug: string) => api.pool.query('update integrations set slug = $2 where id = $1', [made.id, slug])
+  made.receiver.script = [{ status: 500 }]
+  await post(call, {})
+  await made.become('retrying')
+  await become('of_a_later_version')
+  await advance(call, 'PT3M')
+  expect(await made.deliveries()).toMatchObject([{ status: 'retrying', attempt_count: 1 }])
+  await become('webhooks')
+  await advance(call, 'PT2M')
+  await made.become('delivered')
+  expect(await made.deliveries()).toMatchObject([{ attempt_count: 2 }])
+})
+
 test('Retry-After takes the place of the wait', async () => {
   const made = await another()
   made.receiver.script = [{ status: 503, retryAfter: '7200' }]

@@ -3,13 +3,12 @@ import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
-import { expireDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
+import { expireDelivery, leaveDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
 import { type ClaimedJob, deleteClaimedJob } from '../../domain/jobs/job.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
-import { notSent } from '../destinations/classify-response.ts'
 import type { EventDestination, Sent } from '../destinations/destination.ts'
 import { sendWithin } from '../destinations/send-within.ts'
 import { jobLoss, nextWait } from '../engine/attempt.ts'
@@ -75,11 +74,15 @@ async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delive
 }
 
 async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Signals, delivering: Delivering): Promise<Outcome> {
-  const { at, batched } = delivering
+  const { at, batched, destinations, pool } = delivering
   if (signals.stopping.aborted) return { is: 'interrupted' }
+  // The integration was created by a newer version: its workers know the destination, and the delivery keeps all of its attempts.
+  const destination = destinations.get(delivery.config.slug)
+  if (!destination)
+    return (await leaveDelivery(pool, claimed)) ? { is: 'suspended', why: 'not_available', isRetry: true } : { is: 'lost' }
   at('before-effect')
   if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
-  const sent = await send(delivery, signals, delivering)
+  const sent = await send(delivery, destination, signals, delivering)
   at('delivery-sent')
   const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
   const made = { started_at: delivery.startedAt, duration_ms, http_status, error, response }
@@ -88,11 +91,13 @@ async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Sig
 }
 
 /** The time limit covers all requests of the attempt. */
-async function send(delivery: OpenDelivery, { lease, halt }: Signals, delivering: Delivering): Promise<Sent> {
-  const { destinations, secrets, outgoing, policy } = delivering
+async function send(
+  delivery: OpenDelivery,
+  destination: EventDestination,
+  { lease, halt }: Signals,
+  { secrets, outgoing, policy }: Delivering,
+): Promise<Sent> {
   const { config, environment, id, occurrence } = delivery
-  const destination = destinations.get(config.slug)
-  if (!destination) return notSent('retry', 'not_available')
   const settings = openSettings({ secrets, environment, integration: config.id }, config)
   return sendWithin(policy.attemptLimitMs, [lease, halt], signal =>
     destination.send(occurrence, { outgoing, settings, deliveryId: id, signal }),
