@@ -1,6 +1,6 @@
-import type { Db, Pool } from '../../store/connect.ts'
+import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { announceJobs, type ClaimedJob, lockFence, lockFences } from '../jobs/job.ts'
+import { announceJobs, type ClaimedJob, lockFence, lockFences, tryLockFence } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, expiry } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
@@ -43,17 +43,13 @@ export const suspendDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): P
 const LEFT_SECONDS = 60
 
 /** Leaves a claimed delivery to another worker: nothing was attempted. False: another worker has it already. */
-export async function leaveDelivery(db: Db, { id, fence, environment }: ClaimedJob): Promise<boolean> {
-  const { rowCount } = await db.query(
-    suspendJobs({
-      kind: DELIVERY_DUE,
-      dueAt: `environment_now($3) + make_interval(secs => ${LEFT_SECONDS})`,
-      where: 'd.id = $1 and d.fence = $2',
-    }),
-    [id, fence, environment],
-  )
-  return rowCount === 1
-}
+export const leaveDelivery = (pool: Pool, claimed: ClaimedJob): Promise<boolean> =>
+  transaction(pool, async tx => {
+    if ((await tryLockFence(tx, claimed)) === null) return false
+    const dueAt = `environment_now($2) + make_interval(secs => ${LEFT_SECONDS})`
+    await tx.query(suspendJobs({ kind: DELIVERY_DUE, dueAt, where: 'd.id = $1' }), [claimed.id, claimed.environment])
+    return true
+  })
 
 /** Ends a delivery that was held for too long as failed. False: the delivery was released meanwhile, and nothing was changed. */
 export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>

@@ -94,7 +94,9 @@ test('a step of a former release that meets an activation does not end the relea
     await changeAutomationStatus(tx, fixture.environment, automation, 'active')
     step = releaseMoreRuns(fixture.pool, release!)
     await until('the step waits', async () => {
-      const { rowCount } = await fixture.pool.query(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)
+      const { rowCount } = await fixture.pool.query(
+        `select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`,
+      )
       return rowCount === 1 || undefined
     })
   })

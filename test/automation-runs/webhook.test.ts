@@ -94,7 +94,9 @@ test('the result of a delivery that retention removes while the run is executed 
      where environment = $1 and run_id = $2`,
     [fixture.environment, run.id],
   )
-  const { rows } = await fixture.pool.query<{ fence: number }>(`select fence from due where kind = 'automation-run' and id = $1`, [run.number])
+  const { rows } = await fixture.pool.query<{ fence: number }>(`select fence from due where kind = 'automation-run' and id = $1`, [
+    run.number,
+  ])
   await dropExpired(fixture.pool)
   const executed = { environment: fixture.environment, id: run.id, number: run.number, fence: rows[0]!.fence } as AutomationRun
   expect(await transaction(fixture.pool, tx => deliveryOfStep(tx, executed, 'hook'))).toEqual({

@@ -78,8 +78,7 @@ async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Sig
   if (signals.stopping.aborted) return { is: 'interrupted' }
   // The integration was created by a newer version: its workers know the destination, and the delivery keeps all of its attempts.
   const destination = destinations.get(delivery.config.slug)
-  if (!destination)
-    return (await leaveDelivery(pool, claimed)) ? { is: 'suspended', why: 'not_available', isRetry: true } : { is: 'lost' }
+  if (!destination) return (await leaveDelivery(pool, claimed)) ? { is: 'suspended', why: 'not_available', isRetry: true } : { is: 'lost' }
   at('before-effect')
   if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
   const sent = await send(delivery, destination, signals, delivering)
