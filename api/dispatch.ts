@@ -13,6 +13,7 @@ import { type Answered, idempotencyKey, once, requestHash, storedHash } from './
 import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
+import type { StatementTurn } from './request-turns.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
 export type ApiRequest = {
@@ -141,9 +142,10 @@ const NOTHING: PromiseSettledResult<unknown> = { status: 'fulfilled', value: und
 async function prepare({ route, deps, repeat, call }: Execution): Promise<PromiseSettledResult<unknown>> {
   const { operation, description } = route
   if (operation.mode !== 'transaction' || !operation.prepare) return NOTHING
+  const inTurn: StatementTurn = work => deps.turns(call.environment, false, () => work(deps.pool))
   // A repeat gets the stored answer, so it needs no preparation.
-  if (repeat && (await findAnswer(deps.pool, call.environment, description.id, repeat.key))) return NOTHING
-  const [prepared] = await Promise.allSettled([operation.prepare({ ...call, db: deps.pool } as never)])
+  if (repeat && (await inTurn(db => findAnswer(db, call.environment, description.id, repeat.key)))) return NOTHING
+  const [prepared] = await Promise.allSettled([operation.prepare({ ...call, inTurn } as never)])
   return prepared
 }
 

@@ -7,7 +7,7 @@ import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verific
 import type { OperationId } from '../schemas/generated/operations.ts'
 import type { AnswerBody, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
-import type { RequestTurns } from './request-turns.ts'
+import type { RequestTurns, StatementTurn } from './request-turns.ts'
 
 /** What handlers need besides the request. */
 export type ApiDeps = {
@@ -46,7 +46,7 @@ export type ApiOperation<Id extends OperationId = OperationId> =
       id: Id
       mode: 'transaction'
       /** Asks other systems before the transaction begins, because their answer may take long. */
-      prepare: ((call: Call<Id> & { db: Pool }) => Promise<unknown>) | null
+      prepare: ((call: Call<Id> & { inTurn: StatementTurn }) => Promise<unknown>) | null
       handle: (call: Call<Id> & { tx: Tx; prepared: never }) => Promise<Reply<Id>>
       headers: Record<string, string>
     }
@@ -79,10 +79,13 @@ export const inTransaction = <Id extends OperationId>(
   headers: Record<string, string> = {},
 ): ApiOperation<Id> => ({ id, mode: 'transaction', prepare: null, handle, headers })
 
-/** The same, after `prepare` has asked other systems outside of the transaction. The handler gets the result as `prepared`. */
+/**
+ * The same, after `prepare` has asked other systems outside of the transaction. Its statements take turns of their own, so that no turn is
+ * held while another system answers. The handler gets the result as `prepared`.
+ */
 export const preparedTransaction = <Id extends OperationId, Prepared>(
   id: Id,
-  prepare: (call: Call<Id> & { db: Pool }) => Promise<Prepared>,
+  prepare: (call: Call<Id> & { inTurn: StatementTurn }) => Promise<Prepared>,
   handle: Handler<Id, { tx: Tx; prepared: Prepared }>,
   headers: Record<string, string> = {},
 ): ApiOperation<Id> => ({ id, mode: 'transaction', prepare, handle, headers })

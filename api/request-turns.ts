@@ -1,4 +1,5 @@
 import { Refusal } from '../domain/refusal.ts'
+import type { Pool } from '../store/connect.ts'
 import { type InTurn, takingTurns } from '../store/taking-turns.ts'
 
 /** What one environment may use of the turns that the others leave. */
@@ -9,6 +10,8 @@ const EXPENSIVE = 0.4
 const LONGEST_WAIT_MS = 10_000
 
 export type RequestTurns = <T>(environment: number, isExpensive: boolean, work: () => Promise<T>) => Promise<T>
+/** Runs statements of one environment in its turn. */
+export type StatementTurn = <T>(work: (db: Pool) => Promise<T>) => Promise<T>
 
 /**
  * Lets `atOnce` requests use the database at the same time, so that each finds a connection. An environment whose statements hang leaves

@@ -21,6 +21,7 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
+import type { StatementTurn } from '../request-turns.ts'
 import { MAX_WINDOW_MS, wholeSeconds } from '../time.ts'
 
 const automation = ({ id, name, caption, status, data, version }: Automation) => ({
@@ -90,19 +91,21 @@ async function dataOf(tx: Tx, environment: Environment, id: string, given: DataI
 
 type BacktestInput = { from: string; to: string; data?: DataInput }
 
-async function runBacktest(db: Pool, turns: BacktestTurns, environment: Environment, id: string, body: BacktestInput) {
+async function runBacktest(inTurn: StatementTurn, turns: BacktestTurns, environment: Environment, id: string, body: BacktestInput) {
   const { from, to } = body
   const length = Date.parse(to) - Date.parse(from)
   if (length <= 0) throw invalidField('to', 'must be later than from')
   if (length > MAX_WINDOW_MS) throw invalidField('to', 'must be at most 366 days after from')
-  const data = await transaction(db, tx => dataOf(tx, environment, id, body.data))
+  const data = await inTurn(db => transaction(db, tx => dataOf(tx, environment, id, body.data)))
   // Repeatable read: all pages of the log and the users come from one snapshot.
-  return turns(environment, () => transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read'))
+  const play = (db: Pool) => transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read')
+  return turns(environment, () => inTurn(play))
 }
 
 export const v4BacktestAutomation = preparedTransaction(
   'v4BacktestAutomation',
-  ({ path, body, environment, db, deps }) => runBacktest(db, deps.backtests, environment, path.automation_id, body as BacktestInput),
+  ({ path, body, environment, inTurn, deps }) =>
+    runBacktest(inTurn, deps.backtests, environment, path.automation_id, body as BacktestInput),
   async ({ path, body, prepared }) => ({
     body: {
       object: 'automation_backtest' as const,

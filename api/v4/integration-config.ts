@@ -51,7 +51,7 @@ const isReaddressed = (call: Call, old: IntegrationConfig, { opened }: ConfigCha
 export const v4UpdateIntegrationConfig = preparedTransaction(
   'v4UpdateIntegrationConfig',
   async call => {
-    const old = await getConfig(call.db, call.environment, call.path.integration_id)
+    const old = await call.inTurn(db => getConfig(db, call.environment, call.path.integration_id))
     const change = changed(call, old)
     if (!isReaddressed(call, old, change)) return null
     await assertCanStart(call, change.after, change.opened)

@@ -5,28 +5,29 @@ import type { ProbeRequest } from '../../domain/integrations/probe.ts'
 import { assertProbeSucceeds, assertUsable, countTest, isProbedBeforeStart } from '../../domain/integrations/probe.ts'
 import { sampleEvent } from '../../domain/integrations/sample-event.ts'
 import { conflict } from '../../domain/refusal.ts'
-import type { Db, Tx } from '../../store/connect.ts'
+import type { Tx } from '../../store/connect.ts'
 import { Problem } from '../errors.ts'
 import type { ApiDeps } from '../operation.ts'
+import type { StatementTurn } from '../request-turns.ts'
 
-export type ProbeCall = { environment: Environment; environmentKind: EnvironmentKind; deps: ApiDeps; db: Db }
+export type ProbeCall = { environment: Environment; environmentKind: EnvironmentKind; deps: ApiDeps; inTurn: StatementTurn }
 
 /** A sample event as the receiver of this integration would get it now. */
 export async function sampleOf(
-  { environment, environmentKind, db }: ProbeCall,
+  { environment, environmentKind, inTurn }: ProbeCall,
   config: IntegrationConfig,
   opened: Record<string, unknown>,
   name: string,
 ) {
-  const at = await now(db, environment)
+  const at = await inTurn(db => now(db, environment))
   const outgoingName = outgoingNames(config.event_mapping).get(name) ?? name
   const occurrence = sampleEvent({ environment: environmentKind, name, outgoingName, revenue: config.revenue, at })
   return { id: config.id, slug: config.slug, settings: opened, occurrence } satisfies ProbeRequest
 }
 
 /** Counts a request to the receiver. Throws 429 when that was one too many: whoever starts or changes an integration calls foreign servers, too. */
-export async function assertMayTest({ db, environment }: Pick<ProbeCall, 'db' | 'environment'>, id: string): Promise<void> {
-  const wait = await countTest(db, environment, id)
+export async function assertMayTest({ inTurn, environment }: Pick<ProbeCall, 'inTurn' | 'environment'>, id: string): Promise<void> {
+  const wait = await inTurn(db => countTest(db, environment, id))
   if (wait !== null)
     throw new Problem('rate_limit_exceeded', `ten tests a minute; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } })
 }
@@ -45,7 +46,7 @@ export const open = (call: Pick<ProbeCall, 'deps' | 'environment'>, config: Inte
 
 /** Probes the receiver before the transaction. Returns the probed address, null when the integration is already active. */
 export async function probeBeforeStart(call: ProbeCall, id: string): Promise<string | null> {
-  const config = await getConfig(call.db, call.environment, id)
+  const config = await call.inTurn(db => getConfig(db, call.environment, id))
   if (config.active === 1) return null
   const opened = open(call, config)
   await assertCanStart(call, config, opened)

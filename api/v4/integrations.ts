@@ -72,10 +72,10 @@ export const v4DeleteIntegration = inTransaction('v4DeleteIntegration', async ({
 export const v4TestIntegration = preparedTransaction(
   'v4TestIntegration',
   async call => {
-    const { path, body, environment, db, deps } = call
+    const { path, body, environment, inTurn, deps } = call
     const name = slugOf(body.event ?? 'trial_started')
     if (name === null) throw invalidField('event', NO_EVENT_TYPE)
-    const config = await getConfig(db, environment, path.integration_id)
+    const config = await inTurn(db => getConfig(db, environment, path.integration_id))
     const opened = open(call, config)
     assertUsable(deps.probe, config.slug, opened)
     await assertMayTest(call, config.id)

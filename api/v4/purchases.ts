@@ -3,7 +3,7 @@ import { storeClaim } from '../../domain/purchases/claim.ts'
 import { createPurchase } from '../../domain/purchases/create.ts'
 import { getPurchase, listPurchases } from '../../domain/purchases/read.ts'
 import { updatePurchase } from '../../domain/purchases/update.ts'
-import { gatherEvidence } from '../../domain/purchases/verification.ts'
+import { configOfStore, gatherEvidence } from '../../domain/purchases/verification.ts'
 import { type PurchaseRow, shownProduct } from '../../domain/subscriptions/purchase.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
@@ -75,7 +75,11 @@ export const v4ListUserPurchases = onPool('v4ListUserPurchases', async ({ path, 
 
 export const v4CreatePurchase = preparedTransaction(
   'v4CreatePurchase',
-  ({ body, project, environmentKind, deps, db }) => gatherEvidence(db, deps, project, environmentKind, storeClaim(body)),
+  async ({ body, project, environmentKind, deps, inTurn }) => {
+    const claim = storeClaim(body)
+    const config = claim && (await inTurn(db => configOfStore(db, project, claim)))
+    return gatherEvidence(deps, project, environmentKind, claim, config)
+  },
   async ({ path, body, environment, trail, tx, prepared }) => {
     const user = path.user_id
     const after = purchase(await createPurchase(tx, environment, user, body, prepared), user)

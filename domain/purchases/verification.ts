@@ -55,18 +55,24 @@ const TIMEOUT_MS = 10_000
 
 type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
 
-/** Asks the store, if the project has connected it. Call it outside of a transaction. It does not throw for a failure of the store. */
+/** The configuration of the store that can confirm the claim. */
+export const configOfStore = (db: Db, project: number, { platform }: StoreClaim): Promise<StoreConfig | null> =>
+  findStoreConfig(db, project, CONFIGURATION[platform])
+
+/**
+ * Asks the store, if the project has connected it. Call it outside of a transaction: it waits for the store. It does not throw for a failure of
+ * the store.
+ */
 export async function gatherEvidence(
-  db: Db,
   { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
   project: number,
   environment: EnvironmentKind,
   claim: StoreClaim | null,
+  config: StoreConfig | null,
 ): Promise<Evidence> {
   // The signature cannot be verified here, so a signed transaction is not confirmed.
   if (claim === null) return { is: 'unknown' }
   const platform = CONFIGURATION[claim.platform]
-  const config = await findStoreConfig(db, project, platform)
   if (config === null || !isConnected(config)) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
   if (!verify) return { is: 'no_verifier' }

@@ -37,6 +37,23 @@ test('expensive reads of a project that hang leave turns for its own other reque
   expect(await locked!.count()).toBe(1)
 })
 
+test.each([
+  ['tests of an integration', 'integrations', 'integrations/int_1/test', {}],
+  ['backtests', 'automations', 'automations/aut_1/backtest', { from: '2026-01-01T00:00:00Z', to: '2026-02-01T00:00:00Z' }],
+  ['repeated requests', 'idempotent_answers', 'integrations/int_1/test', {}],
+])('%s of a project whose first statements hang use no more connections than its other requests', async (_what, table, path, body) => {
+  locked = await lockedWaiters(api.pool, table)
+  hanging = []
+  const headers = { 'Idempotency-Key': `key of ${table}` }
+  const asked = Array.from({ length: 12 }, () => api.call('POST', `/v4/${path}`, { body, headers }))
+  await until('requests of A hang', async () => ((await locked!.count()) >= 2 ? true : undefined))
+  const other = await api.newProject()
+  expect((await api.call('GET', '/v4/entitlements', { key: other.secret })).status).toBe(200)
+  expect(await locked.count()).toBe(2)
+  await locked.release()
+  for (const { status } of await Promise.all(asked)) expect([404, 409]).toContain(status)
+})
+
 test('a request that waits too long for its turn gets upstream_timeout, and the others go on', async () => {
   const impatient = await startApi({ requestsAtOnce: 2, longestWaitMs: 50 })
   const blocked = await lockedWaiters(impatient.pool, 'products')
