@@ -1,4 +1,4 @@
-import { mkdir, rename } from 'node:fs/promises'
+import { mkdir, rename, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { syncFolder, writeSynced } from '../store/embedded/folder.ts'
 import { removeAbandoned, temporaryName } from '../store/embedded/temporary.ts'
@@ -7,10 +7,11 @@ import { removeAbandoned, temporaryName } from '../store/embedded/temporary.ts'
 export type MadeKeys = { secretKey: string | undefined; projectKey: string | undefined }
 
 const PREFIX = '.first-keys-'
+const pathIn = (dataDir: string) => join(dataDir, 'first-keys')
 
 /** Stores the keys where only this user can read them, as a file that a shell can read. Returns its path. */
 export async function writeFirstKeys(dataDir: string, { secretKey, projectKey }: MadeKeys): Promise<string> {
-  const path = join(dataDir, 'first-keys')
+  const path = pathIn(dataDir)
   await mkdir(dataDir, { recursive: true, mode: 0o700 })
   await removeAbandoned(dataDir, PREFIX)
   const draft = join(dataDir, temporaryName(PREFIX))
@@ -23,3 +24,12 @@ export async function writeFirstKeys(dataDir: string, { secretKey, projectKey }:
   await syncFolder(dataDir)
   return path
 }
+
+/** The file with the first keys, while it is there. */
+export async function firstKeysFile(dataDir: string): Promise<string | null> {
+  const path = pathIn(dataDir)
+  return (await stat(path).catch(() => null))?.isFile() ? path : null
+}
+
+/** The keys are on a terminal: they belong in no file. A file that stays is named at the next start. */
+export const removeFirstKeys = (dataDir: string): Promise<void> => rm(pathIn(dataDir), { force: true }).catch(() => {})

@@ -20,7 +20,7 @@ export function greeting({ url, metricsUrl, keys, keysFile }: Perennial, config:
     ...(keys ? shownKeys(keys) : kept),
     '',
     'First request:',
-    keysFile !== null && config.bootstrap.secretKey === undefined
+    keys === null && keysFile !== null && config.bootstrap.secretKey === undefined
       ? `  . ${quoted(keysFile)} && curl -H "Authorization: Bearer $SECRET_KEY" ${url}/v4/events`
       : `  curl -H 'Authorization: Bearer ${secretKey ?? 'YOUR_SECRET_KEY'}' ${url}/v4/events`,
     '',

@@ -1,5 +1,6 @@
 import { readConfig } from './config.ts'
 import { operatorLine } from './exit-line.ts'
+import { removeFirstKeys } from './first-keys.ts'
 import { greeting } from './greeting.ts'
 import { logger } from './logger.ts'
 import { type Perennial, startPerennial } from './start.ts'
@@ -49,7 +50,10 @@ async function main(): Promise<void> {
   perennial = await startPerennial(config, log, { showKeys })
   // The signal came during the start.
   if (stopped.signal.aborted) return void perennial.stop().then(() => finish(0))
-  process.stdout.write(`${greeting(perennial, config).join('\n')}\n`)
+  const isShown = perennial.keys !== null
+  process.stdout.write(`${greeting(perennial, config).join('\n')}\n`, error => {
+    if (isShown && !error) void removeFirstKeys(config.dataDir)
+  })
 }
 
 main().catch(error => {

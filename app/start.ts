@@ -11,15 +11,15 @@ import { openDatabase } from '../store/open.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { bootstrap } from './bootstrap.ts'
 import { type Config, ConfigError } from './config.ts'
-import { type MadeKeys, writeFirstKeys } from './first-keys.ts'
+import { firstKeysFile, type MadeKeys, writeFirstKeys } from './first-keys.ts'
 import type { Resources } from './resources.ts'
 
 /** Of the requests of the API, of what a worker does in transactions of several statements, and of downloads. */
 const CONNECTIONS = 12
 
 /**
- * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them;
- * `keysFile`: where they are otherwise.
+ * `url`: the address of the API; null for a worker. `keys`: those of the first project, when this start has made them and may show them.
+ * `keysFile`: the file with them, from this start or an earlier one: the start may still fail, and no later one can show the keys.
  */
 export type Perennial = {
   url: string | null
@@ -29,7 +29,7 @@ export type Perennial = {
   stop(): Promise<void>
 }
 
-/** `showKeys`: the caller shows the first keys; else they are stored in a file. `at`: called at named points between two lasting changes. */
+/** `showKeys`: the caller shows the first keys, and then removes their file. `at`: called at named points between two lasting changes. */
 export type StartOptions = { showKeys?: boolean; at?: AtCrashPoint }
 
 type Closing = (() => Promise<unknown>)[]
@@ -62,12 +62,11 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)
-    let keysFile: string | null = null
     const made = await bootstrap(pool, secrets, config.bootstrap, async keys => {
-      const isMade = keys.secretKey !== undefined || keys.projectKey !== undefined
-      if (isMade && !showKeys) keysFile = await writeFirstKeys(config.dataDir, keys)
+      if (keys.secretKey !== undefined || keys.projectKey !== undefined) await writeFirstKeys(config.dataDir, keys)
     })
     const keys = showKeys ? made : null
+    const keysFile = await firstKeysFile(config.dataDir)
     const files = join(config.dataDir, 'exports')
     const storage = config.s3 ? await bucket(config.s3, files, log, closing) : await openDiskStorage(pool, files, line => log.error(line))
     const resources: Resources = { url: opened.url, pool, secrets, storage }

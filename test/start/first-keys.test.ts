@@ -1,11 +1,15 @@
 import { execFile } from 'node:child_process'
+import { once } from 'node:events'
 import { chmod, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
+import { type AddressInfo, createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { expect, onTestFinished, test } from 'vitest'
 import { readConfig } from '../../app/config.ts'
 import { greeting } from '../../app/greeting.ts'
+import { logger } from '../../app/logger.ts'
+import { startPerennial } from '../../app/start.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { run } from '../harness/process.ts'
 
@@ -62,6 +66,33 @@ test('a worker that makes the first project keeps its keys as well', async () =>
   const { running, file } = await started({ ROLE: 'worker' })
   expect(running.output()).toContain(file)
   expect(await readFile(file, 'utf8')).toContain('SECRET_KEY=sk_')
+})
+
+test('a start for a terminal that fails leaves the keys in the file, and the next start names it', async () => {
+  const [database, folder] = [await freshDatabase(), await folderOfTest()]
+  onTestFinished(() => database.drop())
+  const taken = createServer().listen(0, '127.0.0.1')
+  onTestFinished(() => void taken.close())
+  await once(taken, 'listening')
+  const env = {
+    DATABASE_URL: database.url,
+    APP_SECRET: 'a secret for tests only, long enough',
+    DATA_DIR: folder,
+    HOST: '127.0.0.1',
+    ROLE: 'api',
+    LOG_LEVEL: 'silent',
+  }
+  const start = (port: number) => {
+    const config = readConfig({ ...env, PORT: String(port) })
+    return startPerennial(config, logger(config.logLevel), { showKeys: true })
+  }
+  await expect(start((taken.address() as AddressInfo).port)).rejects.toThrow('EADDRINUSE')
+  const key = /^SECRET_KEY=(.*)$/m.exec(await readFile(join(folder, 'first-keys'), 'utf8'))![1]!
+  const running = await start(0)
+  onTestFinished(() => running.stop())
+  expect(greeting(running, readConfig(env)).join('\n')).toContain(join(folder, 'first-keys'))
+  const answer = await fetch(`${running.url}/v4/events`, { headers: { Authorization: `Bearer ${key}` } })
+  expect(answer.status).toBe(200)
 })
 
 test('given keys are echoed nowhere', async () => {
