@@ -1,18 +1,8 @@
-import { isIPv6 } from 'node:net'
+import { networkOf } from './network-of.ts'
 
 const PER_MINUTE = 10
 const MINUTE_MS = 60_000
 const MAX_CALLERS = 10_000
-
-/** One home has a /64 of IPv6: its addresses count as one caller. */
-function callerOf(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address
-  const [head = '', tail] = address.split('::')
-  const groups = head.split(':').filter(Boolean)
-  const rest = tail === undefined ? [] : tail.split(':').filter(Boolean)
-  const whole = tail === undefined ? groups : [...groups, ...Array(8 - groups.length - rest.length).fill('0'), ...rest]
-  return whole.slice(0, 4).join(':')
-}
 
 /**
  * Counts wrong passwords of a caller's address: after ten within a minute, `wait` answers the seconds until the minute is over, and nothing
@@ -22,12 +12,12 @@ export function wrongPasswords(clock: () => number = () => performance.now()) {
   const callers = new Map<string, { count: number; until: number }>()
   return {
     wait(address: string): number | null {
-      const caller = callers.get(callerOf(address))
+      const caller = callers.get(networkOf(address))
       if (!caller || caller.count < PER_MINUTE || caller.until <= clock()) return null
       return Math.ceil((caller.until - clock()) / 1000)
     },
     count(address: string): void {
-      const key = callerOf(address)
+      const key = networkOf(address)
       const caller = callers.get(key)
       if (caller && caller.until > clock()) {
         caller.count++

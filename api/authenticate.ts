@@ -39,16 +39,15 @@ export function authenticator(pool: Pool): (header: string | undefined, address:
     const now = performance.now()
     if (!isFresh && hit && hit.until > now) return hit.owner
     if (!hit && unknown.isRefused(token)) throw unauthorized()
-    const isCounted = !hit && !lookups.has(token)
-    if (isCounted) unknown.count(address)
-    // Not a lookup that is under way: it may have begun before the rotation.
-    const owner = await (isFresh ? findKey(pool, token) : lookUp(token))
+    // A fresh key does not share a lookup that is under way: it may have begun before the rotation.
+    const find = () => (isFresh ? findKey(pool, token) : lookUp(token))
+    const isCounted = !hit && (isFresh || !lookups.has(token))
+    const owner = await (isCounted ? unknown.lookUp(address, find) : find())
     cache.delete(token)
     if (!owner) {
       unknown.refuse(token)
       throw unauthorized()
     }
-    if (isCounted) unknown.uncount(address)
     if (cache.size >= CACHE_SIZE) cache.delete(cache.keys().next().value!)
     cache.set(token, { owner, until: now + CACHE_MS })
     return owner

@@ -1,9 +1,10 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { authenticator } from '../../api/authenticate.ts'
 import { type KeyOwner, storeKey } from '../../domain/projects/keys.ts'
-import type { Pool } from '../../store/connect.ts'
+import { connect, type Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { lockedWaiters } from '../harness/locked-waiters.ts'
 import { until } from '../harness/until.ts'
 
 let api: TestApi
@@ -49,6 +50,30 @@ test('an address that tries many unknown keys is refused before the lookup; know
   expect((await ownerOf(api.project.secret)).project).toBe(api.project.id)
   expect((await ownerOf((await api.newProject()).secret, '192.0.2.2')).kind).toBe('secret')
   expect(lookups).toBe(102)
+})
+
+test('many known keys that one address sends at once work, though this process has seen none of them', async () => {
+  const keys = Array.from({ length: 150 }, (_, n) => `sk_${'k'.repeat(37)}${String(n).padStart(3, '0')}`)
+  await transaction(api.pool, async tx => {
+    for (const key of keys) await storeKey(tx, api.secrets, api.project.id, 'secret', key)
+  })
+  const owners = await Promise.all(keys.map(key => ownerOf(key).catch(error => error)))
+  expect(owners.map(owner => owner.project ?? owner)).toEqual(keys.map(() => api.project.id))
+})
+
+test('a lookup that fails says nothing about the key and does not count', async () => {
+  const locked = await lockedWaiters(api.pool, 'keys')
+  const impatient = connect({ url: api.databaseUrl, max: 5, statementTimeoutMs: 20 })
+  const authenticate = authenticator(impatient)
+  try {
+    const asked = Array.from({ length: 110 }, (_, n) => authenticate(`Bearer ${unknown(n)}`, '192.0.2.1').catch(error => error.code))
+    expect(new Set(await Promise.all(asked))).toEqual(new Set(['57014']))
+    await locked.release()
+    expect((await authenticate(`Bearer ${api.project.secret}`, '192.0.2.1')).project).toBe(api.project.id)
+  } finally {
+    await locked.release()
+    await impatient.end()
+  }
 })
 
 test.each([

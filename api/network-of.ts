@@ -1,0 +1,14 @@
+import { isIPv6 } from 'node:net'
+
+const MAPPED_V4 = /^::ffff:(?=\d+\.)/i
+
+/** An IPv4 address, or the first 64 bits of an IPv6 address: a host chooses the others itself. */
+export function networkOf(address: string): string {
+  const plain = address.replace(MAPPED_V4, '')
+  if (!isIPv6(plain)) return plain
+  const [left = '', right] = plain.split('::')
+  const groups = left === '' ? [] : left.split(':')
+  const tail = right === undefined || right === '' ? 0 : right.split(':').length
+  if (right !== undefined) while (groups.length + tail < 8 && groups.length < 4) groups.push('0')
+  return groups.slice(0, 4).join(':')
+}
