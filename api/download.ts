@@ -5,6 +5,7 @@ import { downloadSignature, type ExportRow, findDownload } from '../domain/expor
 import type { Secrets } from '../domain/projects/secrets.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
+import { takingTurns } from '../store/taking-turns.ts'
 import { Problem } from './errors.ts'
 
 const TYPES = {
@@ -23,6 +24,10 @@ function fileName({ type, format, compression, from_timestamp, to_timestamp }: E
 }
 
 type DownloadDeps = { pool: Pool; secrets: Secrets; storage: FileStorage }
+type FindFile = (id: string) => Promise<ExportRow | null>
+
+/** Lookups at a time: anybody may ask for a file, and the other connections are for requests with a key. */
+const LOOKUPS = 2
 
 /** An erasure replaces a file once. Several concurrent erasures may each replace it. */
 const TRIES = 5
@@ -32,19 +37,23 @@ const TRIES = 5
  * erasure may replace the file by one without an erased user's rows. Before the first byte, the new file is sent. Later, the connection breaks off,
  * and a client that continues with `If-Range` gets the whole new file.
  */
-export async function download(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
-  for (let attempt = 1; ; attempt++) {
-    try {
-      return await sendFile(ctx, deps)
-    } catch (error) {
-      if (attempt === TRIES || (error as { code?: unknown }).code !== 'ENOENT') throw error
+export function downloads(deps: DownloadDeps): (ctx: Koa.Context) => Promise<void> {
+  const inTurn = takingTurns(LOOKUPS)
+  const find: FindFile = id => inTurn(0, () => findDownload(deps.pool, id))
+  return async ctx => {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await sendFile(ctx, deps, find)
+      } catch (error) {
+        if (attempt === TRIES || (error as { code?: unknown }).code !== 'ENOENT') throw error
+      }
     }
   }
 }
 
-async function sendFile(ctx: Koa.Context, deps: DownloadDeps): Promise<void> {
+async function sendFile(ctx: Koa.Context, deps: DownloadDeps, find: FindFile): Promise<void> {
   const id = ADDRESS.exec(ctx.path)?.[1]
-  const file = id === undefined ? null : await findDownload(deps.pool, id)
+  const file = id === undefined ? null : await find(id)
   const given = new URLSearchParams(ctx.querystring).get('signature') ?? ''
   if (!file?.parts || file.bytes === null || !equal(given, downloadSignature(deps.secrets, file)))
     throw new Problem('not_found', 'file not found')

@@ -8,7 +8,7 @@ import type { Secrets } from '../domain/projects/secrets.ts'
 import { type Drift, isDegraded } from '../domain/reconciliation/drift.ts'
 import type { Pool } from '../store/connect.ts'
 import type { FileStorage } from '../store/files/storage.ts'
-import { download } from './download.ts'
+import { downloads } from './download.ts'
 import { Problem } from './errors.ts'
 import { type FiguresAccess, opensFigures } from './figures-access.ts'
 import type { Metrics } from './metrics.ts'
@@ -64,6 +64,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
   const { metrics, readiness, figures: access } = deps
   const isOpen = (ctx: Koa.Context) => opensFigures(access, ctx.get('Authorization'))
   const description = readFile(DESCRIPTION, 'utf8')
+  const download = downloads(deps)
 
   const fixed: Record<string, Handler> = {
     '/healthz': async ctx => {
@@ -108,7 +109,7 @@ export function operationalRoutes(deps: OperationalDeps): Koa.Middleware {
       await handler(ctx)
     } else if (isRead && ctx.path.startsWith('/files/')) {
       ctx.state.route = '/files/{file}'
-      await download(ctx, deps)
+      await download(ctx)
     } else await next()
   }
 }

@@ -54,6 +54,17 @@ test.each([
   for (const { status } of await Promise.all(asked)) expect([404, 409]).toContain(status)
 })
 
+test('requests for files, which need no key, leave connections for requests with a key', async () => {
+  locked = await lockedWaiters(api.pool, 'exports')
+  hanging = []
+  const asked = Array.from({ length: 20 }, () => api.call('GET', `/files/exports/${'x'.repeat(32)}?signature=x`, { key: null }))
+  await until('requests for files hang', async () => ((await locked!.count()) >= 2 ? true : undefined))
+  expect((await api.call('GET', '/v4/entitlements')).status).toBe(200)
+  expect(await locked.count()).toBe(2)
+  await locked.release()
+  for (const { status } of await Promise.all(asked)) expect(status).toBe(404)
+})
+
 test('a request that waits too long for its turn gets upstream_timeout, and the others go on', async () => {
   const impatient = await startApi({ requestsAtOnce: 2, longestWaitMs: 50 })
   const blocked = await lockedWaiters(impatient.pool, 'products')
