@@ -15,7 +15,10 @@ const DRIFT_FRESH_MS = 5_000
 export type DatabaseState = 'ready' | 'slow' | 'unavailable'
 export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<Drift | null> }
 
-/** What `/readyz` and the metrics say about the database. `pool`: no requests of tenants use its connections. */
+/**
+ * What `/readyz` and the metrics say about the database. `pool`: nothing else uses its connections, because a queue of other statements would
+ * look like a database that is gone.
+ */
 export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Readiness {
   const migrated = recently(() => isMigrated(pool), { freshMs: MIGRATED_FRESH_MS, waitMs: WAIT_MS })
   const floors = jobFloors(pool)

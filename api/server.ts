@@ -21,7 +21,7 @@ export type ServerDeps = ApiDeps &
   OperationalDeps &
   OperatorDeps & {
     log: Logger
-    /** Connections for keys and readiness, which no statement of a tenant uses. */
+    /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool
     metrics: HttpMetrics
     rateLimit: RateLimit

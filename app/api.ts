@@ -26,7 +26,8 @@ const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
 export async function serve(config: Config, log: Logger, resources: Resources): Promise<ServedApi> {
   const { url: databaseUrl, pool, secrets, storage } = resources
   const checks = connect({ url: databaseUrl, name: 'perennial-checks', leaseMs: config.leaseMs, max: 3, ...CHECK_LIMITS })
-  const ready = readiness(checks)
+  const watching = connect({ url: databaseUrl, name: 'perennial-readiness', leaseMs: config.leaseMs, max: 2, ...CHECK_LIMITS })
+  const ready = readiness(watching)
   const measurements = metrics(ready)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
   const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs, host, metricsPort, metricsToken: token, trustedProxies } = config
@@ -34,7 +35,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
-  const closeAll = () => Promise.all([measurements.close(), checks.end(), listing.end(), stepping.end(), requests.close(), board?.close()])
+  const pools = [checks, watching, listing, stepping]
+  const closeAll = () => Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), board?.close()])
   const deps = {
     pool,
     checks,

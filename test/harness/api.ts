@@ -103,7 +103,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const off = { perSecond: 0, burst: 1 }
   const checks = connect({ url: database.url, max: 3 })
   // The tests look at what they have done just before.
-  const ready = readiness(checks, 0)
+  const watching = connect({ url: database.url, max: 2 })
+  const ready = readiness(watching, 0)
   const listing = connect({ url: database.url, planOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
@@ -173,6 +174,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await server.close()
       deps.metrics.close()
       await checks.end()
+      await watching.end()
       await listing.end()
       await stepping.end()
       await worker?.stop()

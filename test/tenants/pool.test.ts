@@ -65,6 +65,14 @@ test('requests for files, which need no key, leave connections for requests with
   for (const { status } of await Promise.all(asked)) expect(status).toBe(404)
 })
 
+test('lookups of keys that hang leave readiness alone', async () => {
+  const others = await Promise.all(Array.from({ length: 6 }, () => api.newProject()))
+  locked = await lockedWaiters(api.pool, 'keys')
+  hanging = others.map(({ secret }) => api.call('GET', '/v4/entitlements', { key: secret }))
+  await until('lookups hang', async () => ((await locked!.count()) >= 3 ? true : undefined))
+  expect(await api.call('GET', '/readyz', { key: null })).toMatchObject({ status: 200, body: { status: 'ok' } })
+})
+
 test('a request that waits too long for its turn gets upstream_timeout, and the others go on', async () => {
   const impatient = await startApi({ requestsAtOnce: 2, longestWaitMs: 50 })
   const blocked = await lockedWaiters(impatient.pool, 'products')
