@@ -26,7 +26,12 @@ function isSigningSecret(value: string): boolean {
 
 function validateUrl(value: string, allowPrivate: boolean): string | null {
   const protocols = allowPrivate ? ['https:', 'http:'] : ['https:']
-  if (!URL.canParse(value) || !protocols.includes(new URL(value).protocol) || new URL(value).username !== '')
+  if (
+    !URL.canParse(value) ||
+    !protocols.includes(new URL(value).protocol) ||
+    new URL(value).username !== '' ||
+    new URL(value).password !== ''
+  )
     return `must be an address that begins with ${allowPrivate ? 'https:// or http://' : 'https://'}, such as https://example.org/hook`
   return null
 }
