@@ -64,6 +64,8 @@ export function diskStorage(folder: string, mark: string): FileStorage {
         }
         await flush()
         await handle.sync()
+        // The folder may have been unmounted before the part was opened: then the part is in the empty mount point.
+        await requireMark()
         return { bytes }
       } finally {
         await handle.close()

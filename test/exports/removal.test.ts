@@ -1,4 +1,4 @@
-import { mkdir, readFile, rename, rm, rmdir } from 'node:fs/promises'
+import { mkdir, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { DISK_MARK } from '../../store/files/disk-mark.ts'
@@ -7,6 +7,7 @@ import type { TestApi } from '../harness/api.ts'
 import { type Erasing, startErasing } from '../harness/erasing.ts'
 import { eraseUser, erasuresEnded } from '../harness/erasure.ts'
 import { exportAll, storedFiles, WHOLE_YEAR } from '../harness/exports.ts'
+import { unmount } from '../harness/outage.ts'
 import { until } from '../harness/until.ts'
 
 let erasing: Erasing
@@ -28,16 +29,6 @@ const removed = (id: string) =>
     const { rowCount } = await api.pool.query('select 1 from exports where id = $1 and file_removed_at is not null', [id])
     return rowCount || undefined
   })
-/** An unmounted folder: an empty directory in its place. */
-async function unmount(): Promise<() => Promise<void>> {
-  const away = `${api.files}-away`
-  await rename(api.files, away)
-  await mkdir(api.files)
-  return async () => {
-    await rmdir(api.files)
-    await rename(away, api.files)
-  }
-}
 
 test('a storage that fails when a file expires: the removal is attempted every hour until the file is gone, and is visible meanwhile', async () => {
   await erasing.work()
@@ -97,18 +88,31 @@ test('an erasure does not look at an export whose file is removed', async () => 
 test('an unmounted folder: a file in it does not count as removed, neither by retention nor by an erasure', async () => {
   await erasing.work()
   const { object } = await exportAll(api, WHOLE_YEAR)
-  const mount = await unmount()
+  const mount = await unmount(api.files)
   await advance('8 days')
   await eraseUser(api.pool, environment, ids.anna!)
   await until('both runs have failed', async () =>
     (await failedRuns('export-retention')) > 0 && (await failedRuns('erase-export')) > 0 ? true : undefined,
   )
+  expect(await readdir(api.files)).toEqual([])
   await mount()
   expect(await storedFiles(api.files)).toEqual([object.id])
   await advance('1 hour')
   await removed(object.id)
   await erasuresEnded(api.pool)
   expect(await storedFiles(api.files)).toEqual([])
+})
+
+test('a folder that is unmounted while a part is written: the part does not count as written', async () => {
+  let mount = async () => {}
+  async function* content() {
+    yield Buffer.from('one')
+    mount = await unmount(api.files)
+    yield Buffer.from('two')
+  }
+  const written = api.storage.writePart('a', '1.1', content(), new AbortController().signal)
+  await expect(written).rejects.toMatchObject({ code: 'EIO' })
+  await mount()
 })
 
 test('a start marks the folder of export files once, and never creates it again in place of one that is not mounted', async () => {
