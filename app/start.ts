@@ -29,7 +29,10 @@ export type Perennial = {
   stop(): Promise<void>
 }
 
-/** `showKeys`: the caller shows the first keys, and then removes their file. `at`: called at named points between two lasting changes. */
+/**
+ * `showKeys`: the caller shows the first keys, and then removes their file. `at`: called at named points between two lasting changes, and
+ * inside transactions.
+ */
 export type StartOptions = { showKeys?: boolean; at?: AtCrashPoint }
 
 type Closing = (() => Promise<unknown>)[]
@@ -58,7 +61,8 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
   try {
     const opened = await openDatabase({ ...config, log: message => log.info(message) })
     closing.push(() => opened.close())
-    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, max: CONNECTIONS, leaseMs: config.leaseMs })
+    const beforeCommit = at && (() => at('before-commit'))
+    const pool = connect({ url: opened.url, name: `perennial-${config.role}`, max: CONNECTIONS, leaseMs: config.leaseMs, beforeCommit })
     closing.push(() => pool.end())
     const secrets = secretsFrom(opened.appSecret)
     if (!(await opensKeys(pool, secrets))) throw new ConfigError(WRONG_SECRET)

@@ -29,7 +29,8 @@ export async function work(
   const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
   const queue = await openQueue(config, log, resources)
-  const planned = connect({ url, name: 'perennial-execution', leaseMs, planOnce: true, pipelined: true })
+  const beforeCommit = at && (() => at('before-planned-commit'))
+  const planned = connect({ url, name: 'perennial-execution', leaseMs, planOnce: true, pipelined: true, beforeCommit })
   // Records of steps, suspensions and ends, with at most two flushes of each in flight: six connections.
   const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 6, planOnce: true, hashJoins: true })
   const copying = connect({ url, name: 'perennial-files', leaseMs })

@@ -60,7 +60,12 @@ export type PoolOptions = {
   pipelined?: boolean
   /** Joins by hash only: for statements with many rows that first read every table by its index. */
   hashJoins?: boolean
+  /** Called inside each `transaction`, when all of its statements are done. */
+  beforeCommit?: (() => void) | undefined
 }
+
+const beforeCommits = new WeakMap<Pool, () => void>()
+export const beforeCommitOf = (pool: Pool): (() => void) | undefined => beforeCommits.get(pool)
 
 export const isPipelined = (tx: Tx): boolean => (tx as Tx & Pick<pg.Client, 'pipeline'>).pipeline
 
@@ -92,6 +97,7 @@ export function connect({
   planOnce: plansOnce = false,
   pipelined = false,
   hashJoins: hashes = false,
+  beforeCommit,
 }: PoolOptions): Pool {
   const settings = {
     // Here, too: a name in the address would take precedence, and the sweeps tell the service's own sessions by their names.
@@ -124,6 +130,7 @@ export function connect({
     ...KEEP_ALIVE,
     onConnect: client => applySettings(client, settings),
   })
+  if (beforeCommit) beforeCommits.set(pool, beforeCommit)
   // The server may close an idle connection (restart, failover). That must not end the process: the pool opens another connection.
   pool.on('error', () => {})
   pool.on('connect', client => {

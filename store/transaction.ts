@@ -1,4 +1,4 @@
-import { isPipelined, type Pool, type Tx } from './connect.ts'
+import { beforeCommitOf, isPipelined, type Pool, type Tx } from './connect.ts'
 import { isRetryable } from './failures.ts'
 import { collectNotices, forgetNotices, sendNotices } from './notify.ts'
 
@@ -30,6 +30,7 @@ export async function transaction<T>(
       await tx.query(isolation === 'read committed' ? 'begin' : `begin isolation level ${isolation}`)
       collectNotices(tx)
       const result = await work(tx)
+      beforeCommitOf(pool)?.()
       await tx.query('commit')
       sendNotices(pool, tx)
       return result

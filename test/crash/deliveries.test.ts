@@ -27,7 +27,7 @@ afterAll(async () => {
 const PEOPLE = 5
 const EACH = 4
 const EVENTS = PEOPLE * EACH
-const DYING = fileURLToPath(new URL('dying-worker.ts', import.meta.url))
+const DYING = fileURLToPath(new URL('worker-at-point.ts', import.meta.url))
 const custom = (identity_id: string, event_name: string) => ({ identity_id, event_name, price: undefined, currency: undefined })
 
 /** How often each delivery came, by its id. */

@@ -103,7 +103,7 @@ test('a worker that dies between any two changes of the world: every slot has on
     posted.push(...events.map((_, i) => `${n}-${i}`))
     expect((await call('POST', '/v4/events', { body: { events } })).body.created).toBe(EVENTS)
     const deadly = { CRASH_POINT: name, CRASH_AFTER: String(after), EXPORT_PART_ROWS: String(rows) }
-    const dying = await run({ env: env('worker', deadly), script: 'test/crash/dying-worker.ts' })
+    const dying = await run({ env: env('worker', deadly), script: 'test/crash/worker-at-point.ts' })
     await toNextSlot()
     await until(`the end of the worker at ${name} ${after}, or of the run`, async () => {
       const all = await runs()

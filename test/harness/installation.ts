@@ -1,12 +1,13 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { setTimeout as delay } from 'node:timers/promises'
 import type { Pool } from '../../store/connect.ts'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { createLoadResources, endLoad, expectExecutedOnce, type Load, type LoadResources, type Sink, settled, sink } from './load.ts'
-import { launch, type Running, run } from './process.ts'
+import { FROZEN, launch, type Running, run } from './process.ts'
 import { startRedis, type TestRedis } from './redis.ts'
 
 const KEY = `sk_${'k'.repeat(40)}`
@@ -24,9 +25,13 @@ export type Installation = {
   sandbox: Client
   sink: Sink
   ground: LoadResources
+  /** The folder of export files. */
+  files: string
   worker(more?: Record<string, string>): Promise<Running>
   /** Starts a worker that dies as by kill -9 when it reaches the point for the `after`-th time. Resolves when it is dead. */
   dying(point: CrashPoint, after: number): Promise<unknown>
+  /** Starts a worker that stands still for `ms` when it reaches the point for the `after`-th time. `onThaw`: it goes on and was not killed. */
+  freezing(point: CrashPoint, after: number, ms: number, onThaw?: (frozenAt: string) => void): Promise<Running>
   end(): Promise<void>
 }
 
@@ -36,13 +41,19 @@ export type InstallationOptions = {
   database?: { url: string; pool: Pool; drop(): Promise<void> }
   leaseSeconds?: number
   isSandbox?: boolean
+  /** Rows of one part of an export. */
+  partRows?: number
 }
+
+const FROZEN_AT = new RegExp(`${FROZEN} (.*)\n`)
+const AT_POINT = 'test/crash/worker-at-point.ts'
 
 export async function startInstallation({
   driver,
   database: own,
   leaseSeconds = 1,
   isSandbox = false,
+  partRows,
 }: InstallationOptions): Promise<Installation> {
   const undo: (() => Promise<unknown>)[] = []
   const end = async () => {
@@ -66,10 +77,11 @@ export async function startInstallation({
       LOG_LEVEL: 'fatal',
       ALLOW_PRIVATE_NETWORK: 'true',
       ...(redis && { REDIS_URL: redis.url }),
+      ...(partRows && { EXPORT_PART_ROWS: String(partRows) }),
       ...more,
     })
-    const start = async (role: string, more?: Record<string, string>): Promise<Running> => {
-      const running = await run({ env: env(role, more) })
+    const start = async (role: string, more?: Record<string, string>, script?: string): Promise<Running> => {
+      const running = await run({ env: env(role, more), ...(script && { script }) })
       undo.push(() => running.end('SIGKILL'))
       return running
     }
@@ -81,12 +93,33 @@ export async function startInstallation({
     const ground = await createLoadResources(isSandbox ? sandbox : call, to.url)
     const worker = (more?: Record<string, string>) => start('worker', more)
     const dying = (point: CrashPoint, after: number) => {
-      const program = { script: 'test/crash/dying-worker.ts', env: env('worker', { CRASH_POINT: point, CRASH_AFTER: String(after) }) }
+      const program = { script: AT_POINT, env: env('worker', { CRASH_POINT: point, CRASH_AFTER: String(after) }) }
       const started = launch(program)
       undo.push(() => started.end('SIGKILL'))
       return started.ended
     }
-    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, worker, dying, end }
+    const freezing = async (point: CrashPoint, after: number, ms: number, onThaw?: (frozenAt: string) => void) => {
+      const at = { CRASH_SIGNAL: 'SIGSTOP', CRASH_POINT: point, CRASH_AFTER: String(after) }
+      const started = await start('worker', at, AT_POINT)
+      const { child } = started
+      const thaw = async () => {
+        await delay(ms)
+        if (child.exitCode !== null || child.signalCode !== null) return
+        process.kill(child.pid!, 'SIGCONT')
+        onThaw?.(FROZEN_AT.exec(started.output())?.[1] ?? '')
+      }
+      let isFrozen = false
+      const look = () => {
+        if (isFrozen || !FROZEN_AT.test(started.output())) return
+        isFrozen = true
+        void thaw()
+      }
+      child.stdout?.on('data', look)
+      look()
+      return started
+    }
+    const files = join(folder, 'exports')
+    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, files, worker, dying, freezing, end }
   } catch (error) {
     await end()
     throw error

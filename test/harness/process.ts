@@ -45,6 +45,9 @@ export function launch({ env, args = [], cwd = ROOT, script }: SpawnOptions): Om
 /** The last line that the product prints at its start, so that all lines before it have been read. */
 const READY = /curl -H .* (\S+)\/v4\/events\n|Perennial worker is ready/
 
+/** Begins the line of a test's worker that is about to stop itself. */
+export const FROZEN = 'Frozen at'
+
 /** Starts the product and waits for its ready line. Throws its output when it ends before. */
 export async function run(options: SpawnOptions): Promise<Running> {
   const product = launch(options)

@@ -1,4 +1,4 @@
-/** The points between two effects at which a process may die; tests kill it there. */
+/** The points between two effects, or inside a transaction, at which a process may die or freeze; tests kill or stop it there. */
 export type CrashPoint =
   | 'claimed'
   | 'before-effect'
@@ -9,6 +9,10 @@ export type CrashPoint =
   | 'consumed'
   | 'delivery-sent'
   | 'delivery-recorded'
+  /** Inside a transaction of the worker's own pool: workflows, timers, steps. */
+  | 'before-commit'
+  /** Inside a transaction of the pool that plans once: consumers of the log, deliveries, steps. */
+  | 'before-planned-commit'
 
 /** Called at each named point. In a test it may never return. */
 export type AtCrashPoint = (point: CrashPoint) => void
