@@ -4,10 +4,13 @@ import { join } from 'node:path'
 import { setTimeout as delay } from 'node:timers/promises'
 import { afterEach, describe, expect, test } from 'vitest'
 import { writeDump } from '../../store/dump/write.ts'
+import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { crashFixture, endLeases, expectWhole, partsOf } from '../harness/crash-fixture.ts'
 import { WHOLE_YEAR } from '../harness/exports.ts'
+import { expectFilesAsPromised, expireFiles, type FilesLoad, moreFiles, noFiles, passAnHour } from '../harness/files-load.ts'
 import { DRIVERS, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
-import { caughtUp, moreLoad, noLoad, seeded } from '../harness/load.ts'
+import { caughtUp, moreLoad, noLoad, oneOf, seeded } from '../harness/load.ts'
+import { unmount } from '../harness/outage.ts'
 import { type Running, run } from '../harness/process.ts'
 import { startRedis } from '../harness/redis.ts'
 import { until } from '../harness/until.ts'
@@ -23,11 +26,30 @@ afterEach(async () => {
   for (const step of undo.splice(0).reverse()) await step()
 })
 
-/** One in so many kills is a freeze instead, in whatever transaction the worker is, and one in so many has a backup beside it. */
+/** One in so many kills is a freeze instead, wherever the worker is; and one in so many has a backup or a storage outage beside it. */
 const FREEZES = 5
 const BACKUPS = 6
+const OUTAGES = 3
+/** One in so many workers that are started after a kill freezes at one of these points. */
+const AT_POINT = 3
+const POINTS: CrashPoint[] = [
+  'claimed',
+  'before-effect',
+  'after-effect',
+  'recorded',
+  'before-end',
+  'delivery-sent',
+  'consumed',
+  // Half of them: inside any transaction.
+  ...Array<CrashPoint>(4).fill('before-commit'),
+  ...Array<CrashPoint>(3).fill('before-planned-commit'),
+]
+const PASSAGES = 30
 /** Longer than the leases; longer than a transaction that stands still may last. */
 const FROZEN_MS = [1_500, 6_500]
+const OUTAGE_MS = [1_000, 3_000, 6_000]
+/** More exports than this at a time would only prolong the test. */
+const UNFINISHED_EXPORTS = 8
 
 /** The worker stands still while others take its work, and goes on. */
 async function freeze({ child }: Running, ms: number): Promise<void> {
@@ -47,13 +69,32 @@ async function backUp({ pool }: Installation): Promise<void> {
   }
 }
 
+/** The volume of the files goes and comes back. Meanwhile files may expire, and so many hours pass that attempts are used up. */
+async function outage(place: Installation, files: FilesLoad, ms: number, draw: number): Promise<void> {
+  const mount = await unmount(place.files, { mountPoint: draw % 2 === 0 })
+  try {
+    if (draw % 4 < 2) await expireFiles(place, files)
+    for (let left = ms; left > 0; left -= 500) {
+      if (draw % 8 < 4) await passAnHour(place)
+      await delay(500)
+    }
+  } finally {
+    await mount()
+  }
+}
+
+const unfinishedExports = async ({ pool }: Installation): Promise<number> =>
+  (await pool.query(`select 1 from exports where status in ('new', 'processing')`)).rowCount ?? 0
+
 describe.each(DRIVERS)('over %s', driver => {
   test(
-    `workers killed or frozen at ${KILLS} random moments under load, and backups meanwhile: every promise is kept, none twice`,
+    `workers killed or frozen at ${KILLS} random moments under load, backups and storage outages meanwhile: every promise is kept, none twice (CRASH_SEED=${SEED})`,
     async () => {
-      const place = await startInstallation({ driver })
+      const place = await startInstallation({ driver, partRows: 20 })
       undo.push(() => place.end())
       const random = seeded(SEED)
+      // Of its own: what the other loop draws in the meantime must not matter.
+      const files = noFiles(seeded(SEED + 1))
       const load = noLoad()
       const workers = await Promise.all([place.worker(), place.worker(), place.worker()])
       // Less while the next worker starts: much is to be under way at the moment of a kill.
@@ -65,23 +106,50 @@ describe.each(DRIVERS)('over %s', driver => {
           await delay(pauseMs ?? 0)
         }
       })()
+      const filing = (async () => {
+        while (pauseMs !== null) {
+          if ((await unfinishedExports(place)) < UNFINISHED_EXPORTS) await moreFiles(place, files)
+          await delay(200)
+        }
+      })()
       const backups: Promise<void>[] = []
+      let storage: Promise<void> | undefined
+      const drawn = { kills: 0, freezes: 0, frozenAt: [] as string[], outages: 0 }
       for (let kill = 0; kill < KILLS; kill++) {
         pauseMs = 40
         await delay(50 + random() * 400)
         const victim = Math.floor(random() * workers.length)
         if (random() * BACKUPS < 1) backups.push(backUp(place))
+        const [isOutage, outageMs, draw] = [random() * OUTAGES < 1, oneOf(OUTAGE_MS, random), Math.floor(random() * 8)]
+        if (isOutage && !storage) {
+          drawn.outages++
+          storage = outage(place, files, outageMs, draw).finally(() => {
+            storage = undefined
+          })
+        }
         if (random() * FREEZES < 1) {
-          await freeze(workers[victim]!, FROZEN_MS[Math.floor(random() * FROZEN_MS.length)]!)
+          drawn.freezes++
+          await freeze(workers[victim]!, oneOf(FROZEN_MS, random))
           continue
         }
         await workers[victim]!.end('SIGKILL')
         pauseMs = 400
-        workers[victim] = await place.worker()
+        drawn.kills++
+        const [isAtPoint, point, passage, ms] = [
+          random() * AT_POINT < 1,
+          oneOf(POINTS, random),
+          random() * PASSAGES,
+          oneOf(FROZEN_MS, random),
+        ]
+        // The first transaction is the one of the start.
+        const freezing = () => place.freezing(point, 2 + Math.floor(passage), ms, at => drawn.frozenAt.push(at))
+        workers[victim] = isAtPoint ? await freezing() : await place.worker()
       }
       pauseMs = null
-      await Promise.all([loading, ...backups])
+      await Promise.all([loading, filing, storage, ...backups])
       await expectAllExecutedOnce(place, load)
+      const seen = await expectFilesAsPromised(place, files)
+      console.info(JSON.stringify({ CRASH_SEED: SEED, driver, ...drawn, backups: backups.length, ...seen }))
       // A kill and the start of the next worker take some seconds where many share the machine.
     },
     Math.max(600_000, KILLS * 9_000),

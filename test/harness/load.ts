@@ -194,3 +194,5 @@ export function seeded(seed: number): () => number {
     return ((t ^ (t >>> 14)) >>> 0) / 4294967296
   }
 }
+
+export const oneOf = <T>(items: readonly T[], random: () => number): T => items[Math.floor(random() * items.length)]!
