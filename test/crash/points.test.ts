@@ -1,8 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { afterEach, describe, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
+import { expectFilesAsPromised, moreFiles, noFiles } from '../harness/files-load.ts'
 import { DRIVERS, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
-import { isBehind, moreLoad, noLoad } from '../harness/load.ts'
+import { caughtUp, isBehind, moreLoad, noLoad, seeded } from '../harness/load.ts'
 
 /** At which of its passages a worker dies at each named point. */
 const PASSAGES = { 'pg-boss': 1, bullmq: 7 }
@@ -12,6 +13,14 @@ afterEach(async () => {
   await place?.end()
   place = undefined
 })
+
+/** Which passages of a point inside a transaction: consumers, deliveries and steps; workflows and timers. */
+const TRANSACTIONS: [CrashPoint, number][] = [
+  ...[1, 4, 9].map((n): [CrashPoint, number] => ['before-planned-commit', n]),
+  ...[2, 3, 5, 8].map((n): [CrashPoint, number] => ['before-commit', n]),
+]
+/** Longer than the server leaves a transaction open in which nothing happens: the transaction is undone, and its work is another's. */
+const FROZEN_MS = 6_500
 
 describe.each(DRIVERS)('over %s', driver => {
   const POINTS: CrashPoint[] = [
@@ -24,6 +33,8 @@ describe.each(DRIVERS)('over %s', driver => {
     'consumed',
     'delivery-sent',
     'delivery-recorded',
+    'before-commit',
+    'before-planned-commit',
   ]
   test('a worker killed at each named point: every promise is kept, none twice', async () => {
     place = await startInstallation({ driver })
@@ -43,5 +54,34 @@ describe.each(DRIVERS)('over %s', driver => {
     }
     await place.worker()
     await expectAllExecutedOnce(place, load)
+  }, 600_000)
+
+  test('a worker frozen inside transactions until others have its work, and then continued: every promise is kept, none twice', async () => {
+    const site = await startInstallation({ driver, partRows: 20 })
+    place = site
+    const load = noLoad()
+    const files = noFiles(seeded(1))
+    const frozenAt: string[] = []
+    let round = 0
+    for (const [point, passage] of TRANSACTIONS) {
+      const seen = frozenAt.length
+      const frozen = await site.freezing(point, passage, FROZEN_MS, at => frozenAt.push(at))
+      const other = await site.worker()
+      for (const end = performance.now() + 60_000; frozenAt.length === seen; ) {
+        if (performance.now() > end) throw new Error(`the worker was never continued at ${point}: ${frozen.output()}`)
+        if (!(await isBehind(site.pool, 50))) await moreLoad(site.call, load, round++)
+        if (round % 10 === 1) await moreFiles(site, files)
+        await delay(100)
+      }
+      // It goes on beside its successor, and has the time to do harm.
+      await moreLoad(site.call, load, round++)
+      await caughtUp(site.pool, 0)
+      await frozen.end('SIGKILL')
+      expect(await other.end()).toBe(0)
+    }
+    await site.worker()
+    await expectAllExecutedOnce(site, load)
+    await expectFilesAsPromised(site, files)
+    console.info(JSON.stringify(frozenAt))
   }, 600_000)
 })

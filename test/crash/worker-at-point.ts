@@ -5,7 +5,8 @@ import { startPerennial } from '../../app/start.ts'
 import { FROZEN } from '../harness/process.ts'
 
 /** The file that waits for the transaction, or for the step. */
-const caller = () => /(?:domain|workers|workflows|app)\/[\w/-]+\.ts:\d+/.exec(new Error().stack!.split('\n').slice(4).join('\n'))?.[0]
+const caller = () =>
+  /(?:domain|workers|workflows|app)\/[\w/-]+\.ts:\d+/.exec(new Error().stack!.split('\n').slice(4).join('\n'))?.[0] ?? 'a batch'
 
 // The product's worker, which sends itself CRASH_SIGNAL when it comes to CRASH_POINT for the CRASH_AFTER-th time: SIGKILL by default, or
 // SIGSTOP after the line `FROZEN`.
