@@ -18,7 +18,7 @@ import { until } from '../harness/until.ts'
 // The one file of this folder that Deno runs, too.
 
 /** As many kills a driver in one go; `npm run test:crash` asks for 200. */
-const KILLS = Number(process.env.CRASH_KILLS ?? ('Deno' in globalThis ? 5 : 20))
+const KILLS = Number(process.env.CRASH_KILLS ?? ('Deno' in globalThis ? 3 : 8))
 const SEED = Number(process.env.CRASH_SEED ?? 20_261_121)
 
 const undo: (() => Promise<unknown>)[] = []
