@@ -39,12 +39,12 @@ async function parked() {
 }
 const setStatus = (automation: string, status: 'active' | 'paused' | 'inactive') =>
   transaction(fixture.pool, tx => changeAutomationStatus(tx, fixture.environment, automation, status))
-/** Runs whose job is due again before long: their own times have passed. */
+/** Runs whose job is due at the time of the run. */
 const released = async (automation: string): Promise<number> =>
   (
     await fixture.pool.query(
       `select count(*)::int as n from automation_runs r join due d on d.kind = 'automation-run' and d.id = r.number
-       where r.automation_id = $1 and d.due_at < now() + interval '1 day'`,
+       where r.automation_id = $1 and d.due_at = r.due_at`,
       [automation],
     )
   ).rows[0].n

@@ -5,11 +5,11 @@ import { jump } from '../harness/jump.ts'
 import { times } from '../harness/receiver.ts'
 import { reportTo, type Shown } from '../harness/reports.ts'
 
-// Processes start and a month is gone through, on a machine that runs other tests beside.
+// Processes start and four weeks are gone through, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 240_000 })
 
 const DAY = 86_400_000
-const DAYS = 33
+const DAYS = 28
 const opened = (identity_id: string) => ({ identity_id, event_name: 'opened', price: undefined, currency: undefined, platform: 'iOS' })
 
 let site: Installation
@@ -34,7 +34,7 @@ const runsOf = async (id: string): Promise<Shown[]> =>
     )
   ).rows
 
-test('a month in one go, with three workers: runs, retries and every slot of a report once and in their time; what is paused waits', async () => {
+test('four weeks in one go, with three workers: runs, retries and every slot of a report once and in their time; what is paused waits', async () => {
   site = await startInstallation({ driver: 'pg-boss' })
   const call = site.sandbox
   await Promise.all([site.worker(), site.worker(), site.worker()])
@@ -42,9 +42,9 @@ test('a month in one go, with three workers: runs, retries and every slot of a r
   const steps = await hook({ call, config: { events: [] } })
   hooks.push(events, steps)
   const winBack = await automation('Win back', [
-    { id: 'wait', type: 'delay', duration: 'P10D' },
+    { id: 'wait', type: 'delay', duration: 'P9D' },
     { id: 'tell', type: 'webhook', integration_id: steps.id },
-    { id: 'again', type: 'delay', duration: 'P20D' },
+    { id: 'again', type: 'delay', duration: 'P18D' },
     { id: 'last', type: 'set_property', key: 'last', value: 'yes' },
   ])
   const paused = await automation('Paused', [
@@ -75,9 +75,9 @@ test('a month in one go, with three workers: runs, retries and every slot of a r
   expect(runs.map(({ status, reason }) => [status, reason])).toEqual(Array(2).fill(['succeeded', null]))
   for (const { received_at, finished_at } of runs) {
     const days = (Date.parse(finished_at) - Date.parse(received_at)) / DAY
-    expect(days).toBeGreaterThanOrEqual(30)
+    expect(days).toBeGreaterThanOrEqual(27)
     // At its time, not when somebody came to it.
-    expect(days).toBeLessThan(30.1)
+    expect(days).toBeLessThan(27.1)
   }
   const told = () => steps.receiver.events().filter(({ body }) => body.automation)
   expect(told().map(({ body }) => body.identity_id)).toEqual(['ada', 'bob'])
@@ -105,5 +105,5 @@ test('a month in one go, with three workers: runs, retries and every slot of a r
   const { data } = await must(call, 'GET', '/v4/ledger?from=2026-01-01T00:00:00Z')
   for (const { kind, promised, kept, broken, declined, outstanding, overdue } of data)
     expect([kind, kept + declined, broken, outstanding, overdue]).toEqual([kind, promised, 0, 0, 0])
-  expect((await call('GET', '/readyz')).body).toMatchObject({ overdue: 0, orphans: 0, set_aside: 0 })
+  expect((await call('GET', '/readyz')).body).toEqual({ status: 'ok' })
 })
