@@ -103,6 +103,10 @@ export function readConfig(given: Env): Config {
     return given
   }
 
+  const metricsToken = long('METRICS_TOKEN', 16)
+  if (metricsToken !== undefined && !/^[!-~]+$/.test(metricsToken))
+    throw new ConfigError('METRICS_TOKEN must have no blanks and ASCII characters only: it is sent in a header')
+
   const appSecret = long('APP_SECRET', 32)
   if (databaseUrl && !appSecret)
     throw new ConfigError('DATABASE_URL needs APP_SECRET, the key for secrets at rest: set it to 32 or more random characters')
@@ -143,7 +147,7 @@ export function readConfig(given: Env): Config {
     host: host ?? (databaseUrl ? undefined : '127.0.0.1'),
     port: number('PORT', 8080, 0, 65_535),
     metricsPort: text('METRICS_PORT') === undefined ? undefined : number('METRICS_PORT', 0, 0, 65_535),
-    metricsToken: long('METRICS_TOKEN', 16),
+    metricsToken,
     trustedProxies: number('TRUST_PROXY', 0, 0, 10),
     dataDir: resolve(text('DATA_DIR') ?? 'data'),
     databaseUrl,

@@ -2,7 +2,7 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { continueLater, continueWork } from '../jobs/bounded-work.ts'
 import { announceJobs } from '../jobs/job.ts'
-import { rescheduleJobs } from '../jobs/sql.ts'
+import { lockJobs, rescheduleJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 
 /** Kind of the job that releases an integration's held deliveries. Its id is the integration's number. */
@@ -12,17 +12,21 @@ export const RELEASE_DUE = 'integration-release'
 const AT_ONCE = 10_000
 
 // In the order of their numbers. Of an ordering key only the first delivery has a job; the others follow it. Deliveries that failed before
-// are tried at once, too: the user who activates an integration has corrected what was wrong with it.
+// are tried at once, too: the user who activates an integration has corrected what was wrong with it. The jobs are locked before the
+// deliveries, as everywhere.
 const RELEASE = `
   with page as materialized (
     select number from deliveries where integration = $2 and number > $3 and status in ('pending', 'retrying') order by number limit $4
+  ), locked as materialized (
+    ${lockJobs(DELIVERY_DUE, 'any (array(select number from page))')}
   ), retrying as (
-    update deliveries set next_attempt_at = environment_now($1) where status = 'retrying' and number in (select number from page)
+    update deliveries set next_attempt_at = environment_now($1)
+    where status = 'retrying' and number in (select number from page) and (select count(*) from locked) >= 0
   ), rescheduled as (
     ${rescheduleJobs({
       kind: DELIVERY_DUE,
       dueAt: 'environment_now($1)',
-      where: 'd.id in (select number from page) and d.due_at > environment_now($1)',
+      where: 'd.id in (select id from locked) and d.due_at > environment_now($1)',
     })} returning 1
   )
   select count(*)::int as read, max(number) as last from page`

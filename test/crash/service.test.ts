@@ -126,6 +126,7 @@ describe('refused in one line, exit 1', () => {
     ['a bootstrap key that somebody may guess', async () => {}, { BOOTSTRAP_SECRET_KEY: `sk_${'k'.repeat(31)}` }],
     ['a short secret', async () => {}, { APP_SECRET: 'x'.repeat(31) }],
     ['a short token', async () => {}, { METRICS_TOKEN: 'x'.repeat(15) }],
+    ['a token that no header can have', async () => {}, { METRICS_TOKEN: 'a token with blanks' }],
     ['a host that is no address', async () => {}, { HOST: 'example.org' }],
     ['an address of another machine', async () => {}, { HOST: '192.0.2.1', LOG_LEVEL: 'silent' }],
     ['a number of proxies that is none', async () => {}, { TRUST_PROXY: 'yes' }],
