@@ -8,7 +8,9 @@ import { requestsIn } from '../harness/operation-requests.ts'
 const STATEMENTS = 2
 /** Reads whose response is constant. */
 const FIXED = ['v4GetIntegrationsMeta']
-const isBeside = (query: Query) => /^(begin|commit|rollback|set transaction)/i.test(textOf(query)) || nameOf(query) === 'find-key'
+/** What frames a transaction or a new connection, the lookup of the key, and notifications of requests before. */
+const isBeside = (query: Query) =>
+  /^(begin|commit|rollback|set transaction|select set_config)/i.test(textOf(query)) || ['find-key', 'notify'].includes(nameOf(query) ?? '')
 
 let api: TestApi
 beforeAll(async () => {
