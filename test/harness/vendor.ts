@@ -7,9 +7,14 @@ export type VendorReply = { status: number; body?: unknown; headers?: Record<str
 
 export type Vendor = { url: string; asked: Asked[]; close(): Promise<void> }
 
-async function read(request: IncomingMessage): Promise<Buffer> {
+/** The body; null: the caller has gone before its end, as one does whose time is over. */
+async function read(request: IncomingMessage): Promise<Buffer | null> {
   const chunks: Buffer[] = []
-  for await (const chunk of request) chunks.push(chunk as Buffer)
+  try {
+    for await (const chunk of request) chunks.push(chunk as Buffer)
+  } catch {
+    return null
+  }
   return Buffer.concat(chunks)
 }
 
@@ -18,7 +23,9 @@ export async function vendor(replyTo: (asked: Asked) => VendorReply | Promise<Ve
   const asked: Asked[] = []
   const server = createServer(async (request, response) => {
     const { pathname, searchParams } = new URL(request.url!, 'http://vendor')
-    const one = { method: request.method!, path: pathname, query: searchParams, headers: request.headers, body: await read(request) }
+    const body = await read(request)
+    if (body === null) return
+    const one = { method: request.method!, path: pathname, query: searchParams, headers: request.headers, body }
     asked.push(one)
     const reply = await replyTo(one)
     if (reply === 'hang') return
