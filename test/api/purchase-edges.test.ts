@@ -65,10 +65,11 @@ test('a trial whose auto-renew was off after two days has no still-active event,
 })
 
 test('of two periods with the same start the longer one is the last, whichever was recorded first', async () => {
+  const purchased_at = day(-1)
   const shown = async (order: string[]) => {
     const user = await userOf(api)
     for (const product_id of order)
-      expect((await purchaseOf(api, user, { purchased_at: day(-1), ...apple(`${user}-${product_id}`, user, product_id) })).status).toBe(201)
+      expect((await purchaseOf(api, user, { purchased_at, ...apple(`${user}-${product_id}`, user, product_id) })).status).toBe(201)
     const { data } = (await api.call('GET', `/v4/users/${user}/purchases`)).body
     const renewing = data.filter((p: { is_auto_renewing: boolean }) => p.is_auto_renewing).map((p: { product_id: string }) => p.product_id)
     return [renewing, (await entitlementOf(user)).product.product_id, (await entitlementOf(user)).expires_at.slice(0, 10)]
