@@ -1,0 +1,37 @@
+/** A value of a result row. Whole numbers of any size are bigint; there are no floats. */
+export type Value = bigint | string | boolean | null
+export type Row = Record<string, Value>
+
+/**
+ * A small relation that a statement brings along, named as a table in its text: factors of exchange, durations of products, sets of users,
+ * edges of buckets. All columns are whole numbers; `wide`: up to 128 bits, otherwise 64.
+ */
+export type Relation = { name: string; columns: { name: string; wide?: boolean }[]; rows: bigint[][] }
+
+/** A question to the facts in the SQL that both drivers understand. Its text contains whole numbers and names only, never a text of a user. */
+export type Statement = { text: string; relations?: Relation[] }
+
+/** Where the SQL of the two drivers differs. */
+export type Dialect = {
+  /** Names of relations with the columns of the tables of the same name, without environment, generation, seq and tombstones. */
+  tables: { transactions: string; changes: string; users: string }
+  /** ⌊a ÷ b⌋ of whole numbers. */
+  floorDivide(a: string, b: string): string
+  /** The expression as a whole number of at least 128 bits, before it is multiplied or summed. */
+  wide(expression: string): string
+}
+
+/**
+ * The facts of one environment at one moment. Both drivers pass the same conformance suite. A driver ends a statement after 30 s
+ * (`upstream_timeout`).
+ */
+export type FactSource = {
+  driver: 'postgres' | 'duckdb'
+  dialect: Dialect
+  /** Every fact that was recorded before this time counts (Unix seconds). */
+  asOf: number
+  query(statement: Statement): Promise<Row[]>
+  /** The numbers of words that occur; a word that nobody has is left out. */
+  numbersOf(words: string[]): Promise<Map<string, number>>
+  wordsOf(numbers: number[]): Promise<Map<number, string>>
+}
