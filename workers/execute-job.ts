@@ -7,7 +7,7 @@ import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.t
 import type { Leases } from './leases.ts'
 import type { Candidate } from './waiting-jobs.ts'
 
-/** `error`: not even the failure could be recorded. The lease expires and the job is executed again. */
+/** `error`: not even the failure could be recorded. The job is executed again when its lease has expired, or is released after an outage. */
 type Reported = Outcome | { is: 'error' }
 
 export type ExecutionOptions = {
@@ -16,6 +16,8 @@ export type ExecutionOptions = {
   signals: Pick<Signals, 'claimOnInsert' | 'stopping' | 'halt'>
   log: Logger
   onOutcome: (kind: string, outcome: Reported['is']) => void
+  /** The execution ended by an error, and its lease is alive. */
+  onError: (claimed: ClaimedJob, error: unknown) => void
   at: AtCrashPoint
 }
 
@@ -29,7 +31,7 @@ function levelOf(outcome: Reported) {
 }
 
 /** Executes claimed jobs: each under a lease that is kept alive, with its outcome reported. */
-export function jobExecution({ pool, leases, signals, log, onOutcome, at }: ExecutionOptions) {
+export function jobExecution({ pool, leases, signals, log, onOutcome, onError, at }: ExecutionOptions) {
   const running = new Set<Promise<void>>()
 
   const execute: ExecuteJob = (handler, { claimed, until }, onEnd) => {
@@ -52,7 +54,10 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, at }: Exec
         if (outcome.is === 'interrupted') await releaseLeases(pool, [claimed])
         report(outcome, 'why' in outcome ? { why: outcome.why } : {})
       })
-      .catch(error => report({ is: 'error' }, { err: error }))
+      .catch(error => {
+        report({ is: 'error' }, { err: error })
+        onError(claimed, error)
+      })
       .finally(() => {
         lease.end()
         running.delete(execution)

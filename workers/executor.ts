@@ -9,6 +9,7 @@ import { jobExecution } from './execute-job.ts'
 import { type KindExecutor, kindExecutor } from './kind-executor.ts'
 import { knownProjects } from './known-projects.ts'
 import { leases } from './leases.ts'
+import { releaseAfterOutage } from './release-after-outage.ts'
 
 export type ExecutorOptions = {
   pool: Pool
@@ -65,7 +66,15 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
   }
 
   const signals = { claimOnInsert, stopping, halt: halt.signal }
-  const { execute, allEnded } = jobExecution({ pool, leases: held, signals, log, onOutcome, at })
+  const { execute, allEnded } = jobExecution({
+    pool,
+    leases: held,
+    signals,
+    log,
+    onOutcome,
+    onError: releaseAfterOutage(pool, leaseMs),
+    at,
+  })
   const batchMs = Math.min(BATCH_LEASE_MS, leaseMs * LEASES_OF_A_BATCH)
   const kinds = new Map<string, KindExecutor>(
     handlers.map(handler => [handler.kind, kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track })]),

@@ -39,13 +39,13 @@ export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): P
   return { renewed: keys(true), busy: keys(false) }
 }
 
-/** Releases unfinished jobs, because the process stops or has no capacity for them: another worker may claim them at once. */
+/** Releases unfinished jobs that this process does not execute, or no longer: another worker may claim them at once. */
 export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return
   // Locked in the order in which every statement locks jobs.
   const { rows } = await db.query<{ kind: string }>(
     `with locked as materialized (
-       select d.kind, d.id from due d join ${HELD} on ${MATCHES} order by d.kind, d.id for no key update of d
+       select d.kind, d.id from due d join ${HELD} on ${MATCHES} where d.lease_until is not null order by d.kind, d.id for no key update of d
      )
      update due d set lease_until = null, batched_until = null from locked l where d.kind = l.kind and d.id = l.id returning d.kind`,
     columns(held),

@@ -141,3 +141,25 @@ test('the lease of a job of a batch that was taken late is renewed at once', asy
   ended.resolve()
   await jobs.stop()
 })
+
+test('a job that ended because the database was away is released when it is back; a job that ended by another error is not', async () => {
+  const [cut, broken] = [await fixture.begin('outage', 'l8'), await fixture.begin('outage', 'l9')]
+  const handler: JobHandler = {
+    kind: 'outage',
+    concurrency: 8,
+    handle: async ({ id }) => {
+      throw id === cut ? Object.assign(new Error('terminating connection'), { code: '57P01' }) : new TypeError('a fault')
+    },
+  }
+  let refused = 0
+  const query = (...args: Parameters<typeof fixture.pool.query>) => {
+    const isRelease = typeof args[0] === 'string' && args[0].includes('lease_until = null')
+    return isRelease && refused++ === 0 ? Promise.reject(new Error('the database is away')) : fixture.pool.query(...args)
+  }
+  const jobs = executorOn(fixture.pool, handler, { pool: Object.assign(Object.create(fixture.pool), { query }) })
+  const [batch] = await dispatchAll(fixture.pool, 60_000)
+  await jobs.takeBatch('outage', batch!)
+  await until('the release', async () => ((await leased(cut)) ? undefined : true))
+  expect([await leased(broken), refused]).toEqual([true, 2])
+  await jobs.stop()
+})
