@@ -62,7 +62,8 @@ function repeatedKey(json: string): string | null {
     if (sign === '"') {
       const end = endOfText(json, i)
       if (isKey && level?.keys) {
-        level.name = JSON.parse(json.slice(i, end + 1)) as string
+        const text = json.slice(i + 1, end)
+        level.name = text.includes('\\') ? (JSON.parse(`"${text}"`) as string) : text
         if (level.keys.has(level.name)) return levels.reduce((path, { name }) => below(path, name), '')
         level.keys.add(level.name)
         isKey = false
@@ -82,10 +83,14 @@ function repeatedKey(json: string): string | null {
   return null
 }
 
-/** The first thing in `json` that its parsed `value` does not have any more. `keys`: how many keys the bytes have. */
-export function lossOf(json: string, value: unknown, keys: number): Detail | null {
+/**
+ * The first thing in `json` that its parsed `value` does not have any more. `keys`: how many keys the bytes have; `pause` lets others go first
+ * between two passes over a long body.
+ */
+export async function lossOf(json: string, value: unknown, keys: number, pause: () => Promise<void>): Promise<Detail | null> {
   const found = lookInto(value)
   if (found.keys !== keys) {
+    await pause()
     const field = repeatedKey(json)
     if (field !== null) return { field: fieldOf(field), message: 'is given twice in one object' }
   }

@@ -34,7 +34,7 @@ export async function readBody(request: IncomingMessage, limit: number): Promise
   await pause()
   const value = parse(json)
   await pause()
-  const loss = lossOf(json, value, counter.keys())
+  const loss = await lossOf(json, value, counter.keys(), pause)
   if (loss) throw invalidData([loss])
   await pause()
   return value
