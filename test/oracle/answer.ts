@@ -1,0 +1,186 @@
+import { type Attribute, type Filters, SEGMENTATIONS, valueOfTransaction, valueOfUser } from './attributes.ts'
+import { CHARTS } from './charts.ts'
+import { type Exact, exact, magnitude, order, over, plus, shown, sum, times, ZERO } from './exact.ts'
+import type { Fact, Question } from './facts.ts'
+import type { Instant } from './history.ts'
+import { type Chart, type LeftOut, type Measured, totalOf } from './series.ts'
+import { bucketsOf, preceding, type Unit, type Window } from './windows.ts'
+import type { World } from './world.ts'
+
+export type ChartQuestion = Question & {
+  code: string
+  window: Window
+  unit: Unit
+  zone?: string
+  segmentation?: Attribute
+  maxSeries: number
+  previous?: boolean
+}
+
+export type AnsweredSeries = {
+  label: string
+  total: number
+  totalPrev: number
+  data: { start_time: Instant; value: number }[]
+  dataPrev?: number[]
+  totalWeight?: number
+  totalPrevWeight?: number
+}
+
+/** What the labels of values are, by attribute and code; a code without one is its own label. */
+export type Labels = Partial<Record<Attribute, Record<string, string>>>
+
+/** The formula over a window; of a stock the state at its end. */
+function valueOver(measured: Measured, window: Window, now: Instant): Exact {
+  switch (measured.kind) {
+    case 'flow':
+      return totalOf(measured.facts, window)
+    case 'stock':
+      return measured.at(Math.min(window.to - 1, now))
+    case 'ratio': {
+      const { numerator, denominator } = measured.over(window)
+      return order(denominator, ZERO) === 0 ? ZERO : over(numerator, denominator)
+    }
+  }
+}
+
+const HUNDRED = exact(100)
+function figure(chart: Chart, value: Exact): number {
+  if (chart.measure === 'count') return shown(value, 0)
+  return shown(chart.measure === 'percent' ? times(value, HUNDRED) : value, 2)
+}
+
+/** Of a stock the window before is its end: the state just before `from`. */
+const before = (measured: Measured, window: Window, now: Instant): Exact => valueOver(measured, preceding(window), now)
+
+function total(measured: Measured, question: ChartQuestion, buckets: Window[], now: Instant): Exact {
+  const last = buckets.at(-1)
+  if (!last) return ZERO
+  return valueOver(measured, measured.kind === 'stock' ? last : question.window, now)
+}
+
+function answered(chart: Chart, measured: Measured, question: ChartQuestion, now: Instant): AnsweredSeries {
+  const { window, unit, zone } = question
+  const buckets = bucketsOf(window, unit, zone, now)
+  const weights =
+    measured.kind === 'ratio'
+      ? {
+          totalWeight: shown(measured.over(window).denominator, 0),
+          totalPrevWeight: shown(measured.over(preceding(window)).denominator, 0),
+        }
+      : {}
+  return {
+    label: measured.label,
+    total: figure(chart, total(measured, question, buckets, now)),
+    totalPrev: figure(chart, before(measured, window, now)),
+    data: buckets.map(bucket => ({ start_time: bucket.from, value: figure(chart, valueOver(measured, bucket, now)) })),
+    ...(question.previous && {
+      dataPrev: bucketsOf(preceding(window), unit, zone, now).map(bucket => figure(chart, valueOver(measured, bucket, now))),
+    }),
+    ...weights,
+  }
+}
+
+/** All series of a chart together. */
+function whole(series: Measured[], label: string): Measured {
+  const first = series[0]!
+  if (first.kind === 'flow') return { kind: 'flow', label, facts: series.flatMap(one => (one.kind === 'flow' ? one.facts : [])) }
+  if (first.kind === 'ratio') return { ...first, label }
+  const stocks = series.filter(one => one.kind === 'stock')
+  return { kind: 'stock', label, at: t => sum(stocks.map(one => one.at(t))), leftOut: t => stocks.flatMap(one => one.leftOut?.(t) ?? []) }
+}
+
+function narrowed(filters: Filters, attribute: Attribute, values: string[]): Filters {
+  const asked = filters[attribute]
+  return { ...filters, [attribute]: asked ? values.filter(value => asked.includes(value)) : values }
+}
+
+function valuesOf(world: World, attribute: Attribute): string[] {
+  const ofPurchases = world.charged.map(one => valueOfTransaction(world.history, one.transaction, attribute))
+  const isOfUsers = attribute !== 'product_id' && attribute !== 'purchase_currency'
+  return [
+    ...new Set([...ofPurchases, ...(isOfUsers ? world.history.users.map(user => valueOfUser(world.history, user.id, attribute)) : [])]),
+  ]
+}
+
+export const labelOf = (labels: Labels, attribute: Attribute, code: string): string =>
+  code === 'unknown' ? 'Unknown' : (labels[attribute]?.[code] ?? code)
+
+function segmented(world: World, chart: Chart, question: ChartQuestion, labels: Labels): Measured[] {
+  const attribute = question.segmentation!
+  const { now } = world.history
+  const buckets = bucketsOf(question.window, question.unit, question.zone, now)
+  const of = (values: string[], label: string): Measured =>
+    whole(chart.series(world, { ...question, filters: narrowed(question.filters, attribute, values) }), label)
+  const each = valuesOf(world, attribute).map(code => {
+    const measured = of([code], labelOf(labels, attribute, code))
+    return { code, measured, size: magnitude(total(measured, question, buckets, now)) }
+  })
+  const sorted = each
+    .filter(({ measured }) => !isBlank(measured, question, now))
+    .sort((a, b) => order(b.size, a.size) || (a.measured.label < b.measured.label ? -1 : 1))
+  const shownSeries = sorted.slice(0, question.maxSeries).map(one => one.measured)
+  const rest = sorted.slice(question.maxSeries).map(one => one.code)
+  return question.maxSeries === 0 || rest.length === 0 ? shownSeries : [...shownSeries, of(rest, 'Other')]
+}
+
+/** Nothing of this series lies in the window or in the one before. */
+function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boolean {
+  const { window, unit, zone } = question
+  const both = [preceding(window), window]
+  if (measured.kind === 'ratio')
+    return both.every(one => order(measured.over(one).denominator, ZERO) === 0 && order(measured.over(one).numerator, ZERO) === 0)
+  if (measured.kind === 'flow') return both.every(({ from, to }) => measured.facts.every(fact => fact.at < from || fact.at >= to))
+  const instants = both.flatMap(one => bucketsOf(one, unit, zone, now)).map(bucket => Math.min(bucket.to - 1, now))
+  return [...instants, Math.min(window.from - 1, now)].every(
+    t => order(measured.at(t), ZERO) === 0 && (measured.leftOut?.(t) ?? []).length === 0,
+  )
+}
+
+const MOVEMENTS = ['mrr-movement', 'arr-movement', 'paid-subscriptions-movement', 'trials-movement']
+
+function summaryLabel(code: string, chart: Chart, question: ChartQuestion, series: Measured[]): string | undefined {
+  if (question.segmentation) return 'Total'
+  if (MOVEMENTS.includes(code)) return 'Net'
+  return chart.relation === 'partsOfWhole' && series.length === 2 ? 'Total' : undefined
+}
+
+/** The facts of the window that could not be converted. */
+function leftOut(measured: Measured[], question: ChartQuestion, world: World): LeftOut[] {
+  const { window } = question
+  const facts = measured.flatMap((one): Fact[] => (one.kind === 'flow' ? one.facts : one.kind === 'ratio' ? (one.leftOut ?? []) : []))
+  const last = bucketsOf(window, question.unit, question.zone, world.history.now).at(-1)
+  const stock = measured.flatMap(one =>
+    one.kind === 'stock' && last ? (one.leftOut?.(Math.min(last.to - 1, world.history.now)) ?? []) : [],
+  )
+  return [...facts.filter(fact => fact.at >= window.from && fact.at < window.to).flatMap(fact => fact.leftOut ?? []), ...stock]
+}
+
+export function chartAnswer(world: World, question: ChartQuestion, labels: Labels = {}) {
+  const chart = CHARTS[question.code]!
+  const { now } = world.history
+  const plain = chart.series(world, question)
+  const series = question.segmentation ? segmented(world, chart, question, labels) : plain
+  const kind = plain[0]!.kind
+  const label = summaryLabel(question.code, chart, question, plain)
+  const missing = Map.groupBy(leftOut(plain, question, world), one => one.transaction.currency ?? 'unknown')
+  return {
+    measure: chart.measure,
+    totalType: { flow: 'sum', stock: 'last', ratio: 'average' }[kind],
+    seriesRelation: question.segmentation ? (kind === 'ratio' ? 'independent' : 'partsOfWhole') : chart.relation,
+    series: series.map(one => answered(chart, one, question, now)),
+    ...(label && { summarySeries: answered(chart, whole(plain, label), question, now) }),
+    ...(chart.measure === 'usd' &&
+      missing.size > 0 && {
+        unconverted: [...missing]
+          .map(([currency, facts]) => ({
+            currency,
+            transactions: new Set(facts.map(fact => fact.transaction)).size,
+            amount: shown(facts.map(fact => magnitude(fact.amount)).reduce(plus, ZERO), 2),
+          }))
+          .sort((a, b) => (a.currency < b.currency ? -1 : 1)),
+      }),
+  }
+}
+export const ATTRIBUTES_OF = (chart: Chart): Attribute[] =>
+  chart.ofUsers ? SEGMENTATIONS.filter(code => code !== 'product_id' && code !== 'purchase_currency') : [...SEGMENTATIONS]

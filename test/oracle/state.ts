@@ -1,0 +1,25 @@
+import type { Instant } from './history.ts'
+import { type Period, runWith, type Subscription } from './subscriptions.ts'
+
+export type State = 'trial' | 'paid' | 'grace' | 'retry' | 'ended'
+
+/** What a subscription is at the second `t`, a second that is not after now. */
+export type Standing = { state: State; isRenewing: boolean; period: Period }
+
+/** Null before the first period. */
+export function standingAt(subscription: Subscription, t: Instant): Standing | null {
+  const begun = subscription.periods.filter(period => period.begin <= t)
+  const period = begun.at(-1)
+  if (!period) return null
+  const { offAt, graceUntil } = period.transaction
+  const standing = (state: State): Standing => ({ state, isRenewing: offAt === null || t < offAt, period })
+  const own: State = period.isPaid ? 'paid' : 'trial'
+  if (t < period.end) return standing(own)
+  if (period.retry && period.retry.from <= t && t < period.retry.until)
+    return standing(graceUntil !== null && t < graceUntil ? 'grace' : 'retry')
+  const next = subscription.periods[begun.length]
+  if (next?.isJoined) return standing(own)
+  const run = runWith(subscription, period)
+  // The last period of a run that only time would end: the renewal may still be reported.
+  return standing(run.isOver || next || t < run.end ? 'ended' : own)
+}

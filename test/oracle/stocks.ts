@@ -1,0 +1,60 @@
+import { transactionPasses } from './attributes.ts'
+import { type Exact, exact, minus, order, sum, times, ZERO } from './exact.ts'
+import { type Fact, moved, mrrSteps, type Step, scaled } from './facts.ts'
+import type { Instant } from './history.ts'
+import { mrrAt } from './mrr.ts'
+import { type Chart, flow } from './series.ts'
+import { standingAt } from './state.ts'
+
+export function mrrStock(label: string, by: Exact): Chart['series'] {
+  return (world, { conversion, filters }) => {
+    const passes = transactionPasses(world.history, filters)
+    const all = (t: Instant) =>
+      world.subscriptions.map(subscription => mrrAt(world.history, conversion, subscription, t, period => passes(period.transaction)))
+    return [
+      {
+        kind: 'stock',
+        label,
+        at: t => times(sum(all(t).map(one => one.m)), by),
+        leftOut: t => all(t).flatMap(one => (one.unconverted ? [{ transaction: one.unconverted, amount: one.unconverted.amount }] : [])),
+      },
+    ]
+  }
+}
+
+const isNothing = (value: Exact): boolean => order(value, ZERO) === 0
+const isUp = (before: Exact, after: Exact): boolean => order(minus(after, before), ZERO) > 0
+
+export function mrrMovement(by: Exact): Chart['series'] {
+  return (world, question) => {
+    const steps: Step[] = mrrSteps(world, question)
+    const part = (label: string, which: (before: Exact, after: Exact) => boolean) => {
+      const facts = scaled(moved(steps, which), by)
+      return flow(label, label === 'New' ? [...facts, ...leftOutSteps(steps)] : facts)
+    }
+    return [
+      part('New', (before, after) => isNothing(before) && isUp(before, after)),
+      part('Expansion', (before, after) => !isNothing(before) && isUp(before, after)),
+      part('Contraction', (before, after) => !isNothing(after) && isUp(after, before)),
+      part('Churn', (before, after) => isNothing(after) && isUp(after, before)),
+    ]
+  }
+}
+
+const leftOutSteps = (steps: Step[]): Fact[] =>
+  steps.flatMap(({ at, leftOut }) => (leftOut ? [{ at, value: ZERO, leftOut: { transaction: leftOut, amount: leftOut.amount } }] : []))
+
+/** Subscriptions in a state, by auto-renew. */
+export function standingIn(state: 'paid' | 'trial'): Chart['series'] {
+  return (world, { filters }) => {
+    const passes = transactionPasses(world.history, filters)
+    const number = (isRenewing: boolean) => (t: Instant) => {
+      const standings = world.subscriptions.map(subscription => standingAt(subscription, t))
+      return exact(standings.filter(one => one?.state === state && one.isRenewing === isRenewing && passes(one.period.transaction)).length)
+    }
+    return [
+      { kind: 'stock', label: 'Auto-renew on', at: number(true) },
+      { kind: 'stock', label: 'Auto-renew off', at: number(false) },
+    ]
+  }
+}
