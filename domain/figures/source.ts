@@ -4,16 +4,18 @@ export type Row = Record<string, Value>
 
 /**
  * A small relation that a statement brings along, named as a table in its text: factors of exchange, durations of products, sets of users,
- * edges of buckets. All columns are whole numbers; `wide`: up to 128 bits, otherwise 64.
+ * edges of buckets. All columns are whole numbers and equally long; `wide`: up to 128 bits, otherwise 64. A relation never changes, so a driver
+ * may keep what it made of the object.
  */
-export type Relation = { name: string; columns: { name: string; wide?: boolean }[]; rows: bigint[][] }
+export type Relation = { name: string; columns: RelationColumn[] }
+export type RelationColumn = { name: string; wide?: boolean; values: readonly bigint[] | BigInt64Array }
 
 /** A question to the facts in the SQL that both drivers understand. Its text contains whole numbers and names only, never a text of a user. */
 export type Statement = { text: string; relations?: Relation[] }
 
 /** Where the SQL of the two drivers differs. */
 export type Dialect = {
-  /** Names of relations with the columns of the tables of the same name, without environment, generation, seq and tombstones. */
+  /** What stands behind `from`, before an alias: the rows of the tables of the same name, without environment, generation, seq and tombstones. */
   tables: { transactions: string; changes: string; users: string }
   /** ⌊a ÷ b⌋ of whole numbers. */
   floorDivide(a: string, b: string): string
@@ -31,6 +33,12 @@ export type FactSource = {
   /** Every fact that was recorded before this time counts (Unix seconds). */
   asOf: number
   query(statement: Statement): Promise<Row[]>
+  /**
+   * The name of a relation (user_no, happened) of the times at which users had events. Unless `exact`, it may leave out all but the first and
+   * the last time of a user in a UTC day: enough to tell who was active in a time that contains a midnight, as its edge or inside. null: this
+   * driver does not know exact times, ask Postgres.
+   */
+  occurrences(exact: boolean): Promise<string | null>
   /** The numbers of words that occur; a word that nobody has is left out. */
   numbersOf(words: string[]): Promise<Map<string, number>>
   wordsOf(numbers: number[]): Promise<Map<number, string>>
