@@ -1,3 +1,4 @@
+import type { Readable } from 'node:stream'
 import type { Trail } from '../domain/audit/record.ts'
 
 /** What a command gets besides its arguments. */
@@ -5,6 +6,7 @@ export type CommandContext = {
   env: Record<string, string | undefined>
   /** Aborts when the operator presses Ctrl-C. */
   signal: AbortSignal
+  stdin: () => Readable
   /** Prints a line of the result, on standard output. */
   out: (line: string) => void
   /** Prints a line of progress or a warning, on standard error. */

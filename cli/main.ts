@@ -4,6 +4,7 @@ import type { CliCommand, CommandContext } from './command.ts'
 import { isUsageError, lineOf, UsageError } from './failure.ts'
 import { importCsv } from './import/command.ts'
 import { project } from './project.ts'
+import { rates } from './rates/command.ts'
 import { restore } from './restore.ts'
 import { setAside } from './set-aside.ts'
 import { IMPORT_USAGE, USAGE } from './usage.ts'
@@ -16,6 +17,7 @@ const help: CliCommand = async ([topic], { out }) => {
 const COMMANDS = new Map<string, CliCommand>([
   ['project', project],
   ['import', importCsv],
+  ['rates', rates],
   ['backup', backup],
   ['restore', restore],
   ['set-aside', setAside],
@@ -50,7 +52,7 @@ async function main(): Promise<number> {
   const out = (line: string) => void process.stdout.write(`${line}\n`)
   const note = (line: string) => void process.stderr.write(`${line}\n`)
   try {
-    return await run(args, { env: process.env, signal, out, note })
+    return await run(args, { env: process.env, signal, stdin: () => process.stdin, out, note })
   } catch (error) {
     const line = lineOf(error)
     if (signal.aborted) {

@@ -8,6 +8,8 @@ export const USAGE = `Usage: npm run cli -- COMMAND
                                   what becomes of a purchase that another user claims
   import FILE.csv --map MAP
                                   store the rows of a CSV file as events (see "help import")
+  rates FILE                      store rates of exchange, - for standard input: a CSV file with date,currency,usd_per_unit, or the
+                                  European Central Bank's eurofxref-hist.csv
   backup DIR                      write the whole installation into a new folder
   restore DIR                     fill an empty installation from such a folder
   set-aside list [--all]          events that automations or integrations could not handle

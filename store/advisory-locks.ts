@@ -9,5 +9,6 @@ export const LOCK = {
   evaluation: 4_106,
   watchdog: 4_107,
   sweep: 4_108,
+  rates: 4_109,
   compaction: 4_130,
 } as const

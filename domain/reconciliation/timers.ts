@@ -5,6 +5,7 @@ import { continueFailPending, DELETION_DUE } from '../deliveries/fail-pending.ts
 import { PROBE_DUE, probeHeld } from '../deliveries/probe.ts'
 import { continueRelease, RELEASE_DUE } from '../deliveries/release.ts'
 import { passTime } from '../purchases/pass-time.ts'
+import { markRateChanges, RATES_DUE } from '../rates/changes.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { takeSlot, takeSlots } from '../reports/take-slots.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
@@ -27,5 +28,6 @@ export const TIMERS: DomainTimer[] = [
   { kind: PROBE_DUE, fire: probeHeld },
   { kind: RELEASE_DUE, fire: continueRelease },
   { kind: DELETION_DUE, fire: continueFailPending },
+  { kind: RATES_DUE, fire: markRateChanges },
   { kind: SUBSCRIPTION_DUE, fire: passTime },
 ]

@@ -215,3 +215,39 @@ create table set_aside_users (
   set_aside_at timestamptz not null default clock_timestamp(),
   primary key (environment, user_no)
 );
+
+-- Rates of exchange ---------------------------------------------------------------------------------------------------------------
+
+-- So that a rate to USD is its own factor.
+alter table currency_rates add constraint currency_rates_places check (usd_per_unit = round(usd_per_unit, 15));
+
+-- One row for each statement that changed rates: the number of rows tells whether rates that a process keeps are still those.
+create table rate_versions (
+  changed_at timestamptz not null default clock_timestamp()
+);
+create function count_rate_version() returns trigger language plpgsql as
+$$ begin insert into rate_versions default values; return null; end $$;
+create trigger currency_rates_version after insert or update or delete or truncate on currency_rates
+  for each statement execute function count_rate_version();
+
+-- a ÷ b of positive numbers, half away from zero to 15 decimals. `round(a / b, 15)` would round twice: the scale of a division is limited.
+create function rate_quotient(a numeric, b numeric) returns numeric language sql immutable parallel safe as
+$$ select div(2000000000000000 * a + b, 2 * b) * 0.000000000000001 $$;
+
+-- What an amount of a transaction of the day is multiplied with to be converted. null: one of the currencies has no rate.
+create function currency_factor(source text, day date, target text) returns numeric language sql stable parallel safe as
+$$ select case when source = target then 1 else rate_quotient(usd_rate(source, day), usd_rate(target, day)) end $$;
+
+-- Rates were imported that change the sums stored with customers: a job marks the users of the transactions of these currencies and days,
+-- in bounded steps. from_day null: from the beginning; until_day (exclusive) null: for ever.
+create table rate_changes (
+  environment int primary key references environments,
+  currencies text[] not null,
+  from_day date,
+  until_day date,
+  -- Transactions of the database below this one may have used the former rates without being visible yet.
+  settles_at xid8,
+  -- The last fact that was looked at.
+  happened bigint,
+  id bigint
+);

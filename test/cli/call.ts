@@ -2,6 +2,7 @@ import { spawn } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { fileURLToPath } from 'node:url'
 import { onTestFinished } from 'vitest'
 import type { CliCommand } from '../../cli/command.ts'
@@ -15,12 +16,21 @@ export async function call(
   args: string[],
   env: Record<string, string>,
   signal = new AbortController().signal,
+  stdin: string | Uint8Array = '',
 ): Promise<Said> {
   const out: string[] = []
   const notes: string[] = []
   const said = (code: number) => ({ code, out: out.join('\n'), notes: notes.join('\n') })
   try {
-    return said(await command(args, { env, signal, out: line => out.push(line), note: line => notes.push(line) }))
+    return said(
+      await command(args, {
+        env,
+        signal,
+        stdin: () => Readable.from([stdin]),
+        out: line => out.push(line),
+        note: line => notes.push(line),
+      }),
+    )
   } catch (error) {
     const line = lineOf(error)
     if (line === undefined) throw error
@@ -33,17 +43,17 @@ const ROOT = fileURLToPath(new URL('../../', import.meta.url))
 const ENTRY = 'Deno' in globalThis ? ['run', '-A', 'cli/main.ts'] : ['start.mjs', 'cli']
 
 /** Starts the command line as a process of its own, on the runtime of the test. */
-export function start(args: string[], env: Record<string, string> = {}) {
+export function start(args: string[], env: Record<string, string> = {}, stdin: 'ignore' | 'pipe' = 'ignore') {
   const { PATH = '', HOME = '', DENO_DIR } = process.env
   const child = spawn(process.execPath, [...ENTRY, ...args], {
     cwd: ROOT,
     env: { PATH, HOME, ...(DENO_DIR && { DENO_DIR }), ...env },
-    stdio: ['ignore', 'pipe', 'pipe'],
+    stdio: [stdin, 'pipe', 'pipe'],
   })
   let out = ''
   let notes = ''
-  child.stdout.on('data', chunk => (out += chunk))
-  child.stderr.on('data', chunk => (notes += chunk))
+  child.stdout!.on('data', chunk => (out += chunk))
+  child.stderr!.on('data', chunk => (notes += chunk))
   // Deno takes the exit code 130 for the signal that it stands for.
   const codeOf = (code: number | null, signal: string | null) => ('Deno' in globalThis && signal === 'SIGINT' ? 130 : code)
   const ended = new Promise<Said>(resolve => child.once('close', (code, signal) => resolve({ code: codeOf(code, signal), out, notes })))

@@ -28,7 +28,7 @@ const FLOORS: string[][] = [
   ['jobs', 'references', 'users', 'marks', 'pending-screens'],
   ['log', 'products', 'pushes', 'screens', 'segments', 'clock'],
   ['events', 'offerings', 'remote-configurations'],
-  ['subscriptions', 'projects'],
+  ['subscriptions', 'projects', 'rates'],
   ['facts'],
   ['customers', 'integrations', 'exports', 'stores'],
   ['purchases', 'ingestion', 'experiments', 'reports'],
