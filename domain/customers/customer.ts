@@ -1,9 +1,11 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { slugsSql } from '../events/catalogue.ts'
 import type { Platform } from '../platform.ts'
 import { notFound } from '../refusal.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 import { type Property, sortedProperties } from '../users/properties.ts'
+import { REFUND_FACTS } from './posted-payments.ts'
 
 export type CustomerRow = {
   id: string
@@ -32,6 +34,12 @@ export const CUSTOMER_ROW_COLUMNS = `u.id, u.identity_id, u.properties ->> '_q_c
 
 const LAST_EVENTS = 100
 
+// At the rate of the day of the transaction, which a refund has too. The stated USD counts as long as the currency has no rate at all.
+const REVENUE_USD = `coalesce(round(e.price * usd_rate(e.currency, (coalesce(e.transaction_date, (
+  select coalesce(b.transaction_date, b.happened_at) from events b
+  where e.name in (${slugsSql(REFUND_FACTS)}) and b.environment = e.environment
+    and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id limit 1), e.happened_at) at time zone 'UTC')::date), 6), e.price_usd)`
+
 type CustomerEvent = { event: string; at: string; product_id: string | null; revenue_usd: number | null }
 type WholeRow = CustomerRow & Record<'app_version' | 'sdk_version' | 'media_source' | 'campaign' | 'ad_set' | 'ad', string | null>
 type CustomerView = { customer: WholeRow; properties: Property[]; events: CustomerEvent[] }
@@ -48,8 +56,9 @@ export async function viewCustomer(db: Db, environment: Environment, id: string)
   const { properties_sorted, ...customer } = rows[0]
   const events = await db.query<CustomerEvent>({
     name: 'get-customer-events',
-    text: `select name as event, happened_at as at, product_id, price_usd::float8 as revenue_usd from events
-           where environment = $1 and user_id = $2 order by happened_at desc, id desc limit ${LAST_EVENTS}`,
+    text: `select e.name as event, e.happened_at as at, e.product_id, ${REVENUE_USD}::float8 as revenue_usd from (
+             select * from events where environment = $1 and user_id = $2 order by happened_at desc, id desc limit ${LAST_EVENTS}) e
+           order by e.happened_at desc, e.id desc`,
     values: [environment, id],
   })
   return { customer, properties: sortedProperties(properties_sorted), events: events.rows }

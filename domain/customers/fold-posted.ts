@@ -33,24 +33,27 @@ async function withoutRecorded(tx: Tx, environment: Environment, entries: Entry[
 
 const usersOf = (entries: Entry[]) => [...new Set(entries.map(entry => entry.user!))].sort()
 
-/** The new status and the added payments of each user of a batch. `refunded`: users to recount when the events are in the log. */
-type Folded = { statuses: Map<string, CustomerStatus>; added: Map<string, PaymentsAdded>; refunded: string[] }
+/** The new status and the added payments of each user of a batch. `recounted`: users to recount when the events are in the log. */
+type Folded = { statuses: Map<string, CustomerStatus>; added: Map<string, PaymentsAdded>; recounted: string[] }
 
 /**
  * Folds events that are about to be stored into the subscriptions of their users. The users' rows are locked. A refund needs the transaction
- * that it refunds, so its user is left to `recount`.
+ * that it refunds, and another currency than USD a rate, so their users are left to `recount`.
  */
 export async function foldPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<Folded> {
   const live = await withoutRecorded(tx, environment, entries)
   const changing = live.filter(({ item }) => isSubscriptionFact(item.event_name))
-  const refunded = usersOf(live.filter(({ item }) => refunds.has(item.event_name)))
+  // An amount in another currency needs the rate of its day.
+  const recounted = usersOf(
+    live.filter(({ item, money }) => refunds.has(item.event_name) || (money.price !== null && money.currency !== 'USD')),
+  )
   const added = addedPayments(live)
-  if (changing.length === 0) return { statuses: new Map(), added, refunded }
+  if (changing.length === 0) return { statuses: new Map(), added, recounted }
   const users = usersOf(changing)
   const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
   const { now } = rows[0]!
   const posted = [...(await postedFacts(tx, environment, users)), ...changing.map(entry => postedFact(entry, now))]
   const subscriptions = subscriptionsOf(await recordedPurchases(tx, environment, users), posted)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
-  return { statuses, added, refunded }
+  return { statuses, added, recounted }
 }

@@ -23,7 +23,10 @@ export type PaymentsAdded = {
   last: { at: number; currency: string | null; product: string } | null
 }
 
-/** What posted transactions add to the figures of their customers. The result equals that of `recount`, at the cost of the new ones alone. */
+/**
+ * What posted transactions add to the figures of their customers. For amounts in USD the result equals that of `recount`, at the cost of the new
+ * ones alone.
+ */
 export function addedPayments(entries: Entry[]): Map<string, PaymentsAdded> {
   const added = new Map<string, PaymentsAdded>()
   for (const { item, at: happened, user, money } of entries) {
@@ -34,9 +37,9 @@ export function addedPayments(entries: Entry[]): Map<string, PaymentsAdded> {
     sum.firstAt = Math.min(sum.firstAt, at)
     if (money.price === null || compareAmounts(money.price, '0') <= 0) continue
     sum.payments++
-    if (money.priceUsd !== null) {
+    if (money.currency === 'USD') {
       sum.converted++
-      sum.usd = plus(sum.usd, money.priceUsd)
+      sum.usd = plus(sum.usd, money.price)
     }
     if (sum.last === null || at >= sum.last.at) sum.last = { at, currency: money.currency, product: item.product_id ?? '' }
   }

@@ -6,25 +6,37 @@ import type { CustomerStatus } from '../subscriptions/status.ts'
 import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
 // A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount. What is taken back of
-// them never exceeds the refunds.
+// them never exceeds the refunds. The USD that a sender states counts as long as the currency has no rate at all.
+const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) at time zone 'UTC')::date`
+
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
     least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
   from purchases p cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
   where p.environment = $1 and p.user_id = k.user_id and not p.is_family_shared
   union all
-  select coalesce(e.transaction_date, e.happened_at), coalesce(e.price, 0), e.currency, e.product_id, e.price_usd, 0, e.id
-  from events e where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
+  select coalesce(e.transaction_date, e.happened_at), coalesce(e.price, 0), e.currency, e.product_id, coalesce(e.price * r.rate, e.price_usd), 0, e.id
+  from events e cross join lateral (select usd_rate(e.currency, ${DAY('e')}) as rate) r
+  where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
 
+// In the currency of the transaction and at the rate of its day, so a full refund equals the payment. A refund without its transaction has its own.
 const POSTED_REFUNDS = `
-  select coalesce(sum(greatest(least(refund, coalesce(paid, refund)) - reversed, 0)), 0) as usd from (
-    select coalesce(sum(coalesce(-e.price_usd, t.price_usd, 0)) filter (where e.name <> 'refund_reversed'), 0) as refund,
-      coalesce(sum(coalesce(e.price_usd, t.price_usd, 0)) filter (where e.name = 'refund_reversed'), 0) as reversed, max(t.price_usd) as paid
-    from events e left join lateral (
-      select b.price_usd from events b where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id
-        and b.purchase is null limit 1) t on true
-    where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(REFUND_FACTS)}) and not ${SUPERSEDED}
-    group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) of_transaction`
+  select coalesce(sum(case when rate is not null then back * rate
+      when back = paid then paid_usd
+      when paid > 0 then round(back * paid_usd / paid, 6)
+      else greatest(refund_usd - reversed_usd, 0) end), 0) as usd
+  from (
+    select greatest(least(refund, coalesce(paid, refund)) - reversed, 0) as back, usd_rate(currency, day) as rate, sums.* from (
+      select coalesce(sum(coalesce(-e.price, t.price)) filter (where e.name <> 'refund_reversed'), 0) as refund,
+        coalesce(sum(coalesce(e.price, t.price)) filter (where e.name = 'refund_reversed'), 0) as reversed,
+        coalesce(sum(-e.price_usd) filter (where e.name <> 'refund_reversed'), 0) as refund_usd,
+        coalesce(sum(e.price_usd) filter (where e.name = 'refund_reversed'), 0) as reversed_usd,
+        max(t.price) as paid, max(t.price_usd) as paid_usd, max(coalesce(t.currency, e.currency)) as currency, min(coalesce(t.day, ${DAY('e')})) as day
+      from events e left join lateral (
+        select b.price, b.price_usd, b.currency, ${DAY('b')} as day from events b
+        where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and b.purchase is null limit 1) t on true
+      where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(REFUND_FACTS)}) and not ${SUPERSEDED}
+      group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) sums) of_transaction`
 
 /**
  * Recounts the figures of customers from all their facts: transactions, payments, gross and net in USD. Each amount is converted at the rate

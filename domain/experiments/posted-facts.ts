@@ -10,10 +10,12 @@ const ofLineage = (other: string, names: readonly string[]) =>
 const KIND = `case e.name when 'trial_started' then 'trial' when 'trial_converted' then 'conversion' when 'subscription_started' then 'start'
     when 'subscription_renewed' then 'renewal' else 'one_time' end`
 
-const usd = (e: string, amount: string) =>
-  `coalesce(${amount} * ${e}.price_usd / nullif(${e}.price, 0), ${amount} * usd_rate(${e}.currency, ${e}.at::date))`
+const day = (e: string) => `(${e}.at at time zone 'UTC')::date`
+// The USD that a sender states counts as long as the currency has no rate at all.
 const money = (e: string, amount: string) =>
-  `case when ${amount} = 0 then 0 when ${e}.currency = $2 then ${amount} else ${usd(e, amount)} / usd_rate($2, ${e}.at::date) end`
+  `case when ${amount} = 0 then 0 when ${e}.currency = $2 then ${amount}
+    else coalesce(${amount} * currency_factor(${e}.currency, ${day(e)}, $2),
+      ${amount} * ${e}.price_usd / nullif(${e}.price, 0) * currency_factor('USD', ${day(e)}, $2)) end`
 
 const CONVERTED = `exists (select 1 from mine c where ${ofLineage('c', ['trial_converted'])} and c.at >= e.at and c.at < m.ends)`
 

@@ -53,9 +53,9 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
     const result = results[first]
     results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
   }
-  const refunded = await updateUsers(tx, environment, entries, changed)
+  const recounted = await updateUsers(tx, environment, entries, changed)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
-  if (refunded.length > 0) await recount(tx, environment, refunded)
+  if (recounted.length > 0) await recount(tx, environment, recounted)
   return results as ItemResult[]
 }
 
@@ -99,9 +99,9 @@ async function updateUsers(tx: Tx, environment: Environment, entries: Entry[], c
   const users = [...changed.keys(), ...facts.map(entry => entry.user!)]
   if (users.length === 0) return []
   await lockUsers(tx, environment, users)
-  const { statuses, added, refunded } = await foldPosted(tx, environment, facts)
+  const { statuses, added, recounted } = await foldPosted(tx, environment, facts)
   for (const [user, status] of statuses) changes.set(user, { ...changes.get(user), status })
   for (const [user, payments] of added) changes.set(user, { ...changes.get(user), added: payments })
   await writeUsers(tx, environment, changes)
-  return refunded
+  return recounted
 }

@@ -11,6 +11,7 @@ beforeAll(async () => {
   api = await startApi()
   await product(api, { id: 'monthly', apple_product_id: 'm', stripe_product_id: 'm' })
   await product(api, { id: 'coins', type: 'consumable', duration: null, apple_product_id: 'c' })
+  await api.pool.query(`insert into currency_rates select 'GBP', date '2026-01-01' + n * 30, 1.25 + n * 0.01 from generate_series(0, 5) n`)
 })
 afterAll(() => api.stop())
 
@@ -49,7 +50,8 @@ const fact = fc.record({
   lineage: fc.constantFrom('L1', 'L2'),
   transaction: fc.option(fc.constantFrom('1', '2', '3', '4')),
   price: fc.constantFrom('9.99', '5', '0.01'),
-  currency: fc.constantFrom('USD', 'EUR'),
+  currency: fc.constantFrom('USD', 'EUR', 'GBP'),
+  stated: fc.option(fc.constantFrom('1.5', '20')),
   lasts: fc.option(fc.integer({ min: 1, max: 800 })),
 })
 
@@ -65,7 +67,7 @@ test('posted facts give the same figures in any batches as a recount of all of t
           happened_at: hours(f.at),
           platform: 'iOS',
           product_id: 'm',
-          ...(priced(f.name) && { price: f.price, currency: f.currency }),
+          ...(priced(f.name) && { price: f.price, currency: f.currency, ...(f.stated !== null && { price_usd: f.stated }) }),
           transaction: {
             ...(f.transaction !== null && { transaction_id: `${user}${f.transaction}` }),
             original_transaction_id: `${user}${f.lineage}`,
