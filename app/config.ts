@@ -1,12 +1,14 @@
 import { isIP } from 'node:net'
 import { resolve } from 'node:path'
 import type { RateLimit } from '../api/rate-limit.ts'
+import type { ProceedsRates } from '../domain/events/money.ts'
 import { KEY_FORMS } from '../domain/projects/keys.ts'
 import type { UnverifiedPurchases } from '../domain/purchases/verification.ts'
 import type { S3Options } from '../store/files/s3-client.ts'
 import type { InstallationMail } from '../workflows/actions/email.ts'
 import { hostOf } from '../workflows/outgoing/mail-address.ts'
 import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
+import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
 import { withSecretFiles } from './secret-files.ts'
 
 export type Role = 'all' | 'api' | 'worker'
@@ -44,6 +46,8 @@ export type Config = {
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
+  /** The shares of amounts by which figures compute proceeds. */
+  proceedsRates: ProceedsRates
   logLevel: string
 }
 
@@ -135,6 +139,13 @@ export function readConfig(given: Env): Config {
     }
   }
 
+  const shares = (): ProceedsRates => {
+    const given = text('PROCEEDS_RATES') ?? '{}'
+    const rates = parseProceedsRates(given)
+    if (rates === undefined) throw new ConfigError(`PROCEEDS_RATES=${given}: ${PROCEEDS_RATES_RULE}`)
+    return rates
+  }
+
   const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
   const smtpFrom = text('SMTP_FROM')
   if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
@@ -172,6 +183,7 @@ export function readConfig(given: Env): Config {
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),
+    proceedsRates: shares(),
     logLevel: oneOf('LOG_LEVEL', LEVELS, 'info'),
   }
 }

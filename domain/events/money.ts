@@ -4,18 +4,40 @@ import type { Platform } from '../platform.ts'
 /** After so many paid days of one subscription, the App Store takes a smaller share. */
 export const LOYAL_DAYS = 365
 
-// What the stores' standard commission leaves. Without a platform there is no commission. `loyal`: the period begins after LOYAL_DAYS paid days
-// of its subscription.
-export const RATES: Record<Platform, (recurring: boolean, loyal: boolean) => string> = {
-  iOS: (_, loyal) => (loyal ? '0.85' : '0.7'),
-  Android: recurring => (recurring ? '0.85' : '0.7'),
-  Stripe: () => '1',
-  Paddle: () => '0.95',
+/** Shares of an amount: of a period of a subscription, of one that begins after LOYAL_DAYS paid days of its subscription, of a one-time purchase. */
+type Shares<T> = { recurring: T; loyal: T; oneTime: T }
+
+const always = (share: string): Shares<string> => ({ recurring: share, loyal: share, oneTime: share })
+
+/** What the stores' standard commission leaves. Without a platform there is no commission. */
+export const DEFAULT_SHARES: Record<Platform, Shares<string>> = {
+  iOS: { recurring: '0.7', loyal: '0.85', oneTime: '0.7' },
+  Android: { recurring: '0.85', loyal: '0.85', oneTime: '0.7' },
+  Stripe: always('1'),
+  Paddle: always('0.95'),
 }
 
-/** The amount × the platform's rate, in the amount's currency. `recurring`: the amount is that of a subscription. */
-export const defaultProceeds = (price: string, platform: string | null, recurring: boolean, loyal = false): string =>
-  times(price, platform && platform in RATES ? RATES[platform as Platform](recurring, loyal) : '1')
+/** Decimals of the shares by which figures compute proceeds. */
+export const SHARE_PLACES = 4
+
+/** Shares as whole numbers of 10^-SHARE_PLACES. */
+export type ProceedsRates = Record<Platform, Shares<bigint>>
+
+/** The shares by which figures compute proceeds: the defaults, but of the platforms in `replaced` that share (a decimal text) of every amount. */
+export function proceedsRates(replaced: Partial<Record<Platform, string>>): ProceedsRates {
+  const sharesOf = (platform: Platform): Shares<bigint> => {
+    const { recurring, loyal, oneTime } = replaced[platform] === undefined ? DEFAULT_SHARES[platform] : always(replaced[platform])
+    const units = (share: string) => scaled(share, SHARE_PLACES)
+    return { recurring: units(recurring), loyal: units(loyal), oneTime: units(oneTime) }
+  }
+  return { iOS: sharesOf('iOS'), Android: sharesOf('Android'), Stripe: sharesOf('Stripe'), Paddle: sharesOf('Paddle') }
+}
+
+/** The amount × the platform's default share, in the amount's currency. `recurring`: the amount is that of a subscription. */
+export function defaultProceeds(price: string, platform: string | null, recurring: boolean, loyal = false): string {
+  const shares = platform && platform in DEFAULT_SHARES ? DEFAULT_SHARES[platform as Platform] : always('1')
+  return times(price, !recurring ? shares.oneTime : loyal ? shares.loyal : shares.recurring)
+}
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 

@@ -1,4 +1,4 @@
-import { LOYAL_DAYS, RATES } from '../events/money.ts'
+import { DEFAULT_SHARES, LOYAL_DAYS } from '../events/money.ts'
 import { DAY_MS, RETRY_MS } from '../subscriptions/period.ts'
 import { POSTED_FACTS } from './posted-facts.ts'
 
@@ -21,13 +21,13 @@ const PAID_DAYS = `(select coalesce(sum(extract(epoch from least(d.expires_at, d
 
 // A rate is only looked up where the currencies differ: a look-up takes as long as all the rest of a row.
 const RATE = `(select case when p.currency = $2 then 1
-    else usd_rate(p.currency, p.purchased_at::date) / usd_rate($2, p.purchased_at::date) end as value)`
+    else currency_factor(p.currency, (p.purchased_at at time zone 'UTC')::date, $2) end as value)`
 
 const SHARE = `case p.platform
-    when 'app_store' then case when p.is_subscription and ${PAID_DAYS} >= ${LOYAL_DAYS} then ${RATES.iOS(true, true)} else ${RATES.iOS(true, false)} end
-    when 'play_store' then case when p.is_subscription then ${RATES.Android(true, false)} else ${RATES.Android(false, false)} end
-    when 'stripe' then ${RATES.Stripe(true, false)}
-    else ${RATES.Paddle(true, false)} end`
+    when 'app_store' then case when p.is_subscription and ${PAID_DAYS} >= ${LOYAL_DAYS} then ${DEFAULT_SHARES.iOS.loyal} else ${DEFAULT_SHARES.iOS.recurring} end
+    when 'play_store' then case when p.is_subscription then ${DEFAULT_SHARES.Android.recurring} else ${DEFAULT_SHARES.Android.oneTime} end
+    when 'stripe' then ${DEFAULT_SHARES.Stripe.recurring}
+    else ${DEFAULT_SHARES.Paddle.recurring} end`
 
 const isOff = (row: string) => `(not ${row}.auto_renewing and coalesce(${row}.auto_renew_off_at < m.ends, true))`
 
