@@ -2,11 +2,11 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Entry } from '../events/entry.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
-import { isSubscriptionFact, postedFact, postedFacts, STORE_OF } from '../subscriptions/posted.ts'
+import { isSubscriptionFact, postedFact, postedFacts, REFUND_FACTS, STORE_OF, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
-import { addedPayments, type PaymentsAdded, REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
+import { addedPayments, type PaymentsAdded } from './posted-payments.ts'
 
 const refunds = new Set<string>(REFUND_FACTS)
 const facts = new Set<string>([...TRANSACTION_FACTS, ...REFUND_FACTS])

@@ -1,16 +1,7 @@
 import type { Entry } from '../events/entry.ts'
 import { compareAmounts, plus } from '../events/money.ts'
+import { TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import { micros } from '../time/instant.ts'
-
-/** Posted events that are a transaction: a payment when they have an amount, else a trial. */
-export const TRANSACTION_FACTS = [
-  'trial_started',
-  'trial_converted',
-  'subscription_started',
-  'subscription_renewed',
-  'in_app_purchase',
-] as const
-export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
 const transactions = new Set<string>(TRANSACTION_FACTS)
 

@@ -1,9 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
-import { SUPERSEDED } from '../subscriptions/posted.ts'
+import { REFUND_FACTS, SUPERSEDED, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
-import { REFUND_FACTS, TRANSACTION_FACTS } from './posted-payments.ts'
 
 // A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount. What is taken back of
 // them never exceeds the refunds. The USD that a sender states counts as long as the currency has no rate at all.

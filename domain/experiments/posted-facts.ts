@@ -1,6 +1,5 @@
-import { REFUND_FACTS, TRANSACTION_FACTS } from '../customers/posted-payments.ts'
 import { slugsSql } from '../events/catalogue.ts'
-import { STORE_OF } from '../subscriptions/posted.ts'
+import { REFUND_FACTS, STORE_OF, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 
 const CANCELLATIONS = ['trial_canceled', 'subscription_canceled']
 

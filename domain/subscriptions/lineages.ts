@@ -19,7 +19,7 @@ export type Subscription = {
 }
 
 /** A period of a purchase or of a posted event. Both are part of the run, but only a purchase emits events. */
-export type KnownPeriod = Period & { purchase: PurchaseRow | null }
+export type KnownPeriod = Period & ({ purchase: PurchaseRow; fact: null } | { purchase: null; fact: PostedFact })
 
 type Sources = { user: string; platform: string; lineage: string; purchases: PurchaseRow[]; posted: PostedFact[] }
 
@@ -46,8 +46,9 @@ const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? n
 /** The users' subscriptions, from their purchases and posted events together. */
 export const subscriptionsOf = (purchases: PurchaseRow[], posted: PostedFact[]): Subscription[] =>
   groupByLineage(purchases, posted).flatMap(({ purchases, posted, ...name }) => {
-    const fromEvents = postedPeriods(posted).map(period => ({ ...period, purchase: null }))
-    const all: KnownPeriod[] = [...purchases.map(periodOf), ...fromEvents].sort(inOrder)
+    const fromEvents = postedPeriods(posted).map((period): KnownPeriod => ({ ...period, purchase: null }))
+    const fromPurchases = purchases.map((purchase): KnownPeriod => ({ ...periodOf(purchase), fact: null }))
+    const all = [...fromPurchases, ...fromEvents].sort(inOrder)
     const last = all.at(-1)
     if (!last) return []
     const links = chain(all)

@@ -17,7 +17,19 @@ export type PostedFact = {
   amount: number | null
   /** When the event was stored. */
   recorded: number
+  /** The id of the stored event; null: it is about to be stored. */
+  id: string | null
 }
+
+/** Posted events that are a transaction: a payment when they have an amount, else a trial. */
+export const TRANSACTION_FACTS = [
+  'trial_started',
+  'trial_converted',
+  'subscription_started',
+  'subscription_renewed',
+  'in_app_purchase',
+] as const
+export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
 /** Names of the events about a subscription's periods. */
 const SUBSCRIPTION_FACTS = [
@@ -55,7 +67,7 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
     text: `select e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
              ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
              ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace,
-             e.transaction_id as transaction, e.price::float8 as amount, ${epoch('e.received_at')} as recorded
+             e.transaction_id as transaction, e.price::float8 as amount, ${epoch('e.received_at')} as recorded, e.id
            from unnest($2::text[]) k(user_id) cross join lateral (
              select * from events where environment = $1 and user_id = k.user_id and purchase is null
                and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')}) offset 0) e
@@ -81,10 +93,11 @@ export function postedFact({ item, at, user, platform }: Entry, now: number): Po
     transaction: transaction?.transaction_id ?? null,
     amount: item.price === undefined ? null : Number(item.price),
     recorded: now,
+    id: null,
   }
 }
 
-type PostedPeriod = Period & { transaction: string | null; amount: number | null }
+export type PostedPeriod = Period & { fact: PostedFact; transaction: string | null; amount: number | null }
 
 const BEGINS = new Set(['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'])
 
@@ -118,22 +131,23 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
  * The periods of one lineage's events. An event changes the period of its transaction, else the last period that had begun at the time
  * of the event. An event without such a period is ignored.
  */
-export function postedPeriods(facts: PostedFact[]): Period[] {
+export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
   const periods: PostedPeriod[] = facts
     .filter(({ name }) => BEGINS.has(name))
-    .map(({ name, begins, expires, transaction, amount }) => ({
-      begins,
-      expires: expires !== null && expires > begins ? expires : null,
-      trial: name === 'trial_started',
-      paid: name !== 'trial_started',
+    .map(fact => ({
+      fact,
+      begins: fact.begins,
+      expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
+      trial: fact.name === 'trial_started',
+      paid: fact.name !== 'trial_started',
       autoRenewing: true,
       autoRenewOffAt: null,
       retryAt: null,
       graceUntil: null,
       refundedAt: null,
       endStated: false,
-      transaction,
-      amount,
+      transaction: fact.transaction,
+      amount: fact.amount,
     }))
     .sort((a, b) => a.begins - b.begins)
   for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at)) {

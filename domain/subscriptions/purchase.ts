@@ -43,6 +43,10 @@ export type PurchaseRow = {
   is_last: boolean
   emitted: string[]
   refund_told: string
+  /** Last known of the user when the purchase was recorded. */
+  known_country: string | null
+  known_app_version: string | null
+  known_locale: string | null
   rate: string | null
 }
 
@@ -84,6 +88,9 @@ const STORED = [
   'is_last',
   'emitted',
   'refund_told',
+  'known_country',
+  'known_app_version',
+  'known_locale',
 ] as const
 
 /** Of `purchases p join lineages l`. */

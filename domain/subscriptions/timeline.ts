@@ -2,8 +2,11 @@ import { type Link, stateUntil } from './access-periods.ts'
 import type { Period } from './period.ts'
 
 export type TimelineState = 'trial' | 'paid' | 'grace' | 'retry' | 'ended'
-/** The states of a subscription, each from `at` on, in order of time. Before the first there is no subscription. */
-export type Timeline = { at: number; state: TimelineState }[]
+/**
+ * The states of a subscription, each from `at` on, in order of time. Before the first there is no subscription. `endedAt`: the end that a
+ * state `ended` states later, because until `at` a renewal could be reported.
+ */
+export type Timeline = { at: number; state: TimelineState; endedAt?: number }[]
 
 /**
  * The state of a subscription at every instant. In a period: `trial` or `paid`, also in the gap before a joined period when there is no
@@ -15,14 +18,14 @@ export function subscriptionTimeline<P extends Period>(links: Link<P>[]): Timeli
     const { period, ends, retryUntil } = link
     const next = links[i + 1]
     const until = next?.period.begins ?? Number.POSITIVE_INFINITY
-    const add = (at: number, state: TimelineState) => {
-      if (at < until) timeline.push({ at, state })
+    const add = (at: number, state: TimelineState, endedAt?: number) => {
+      if (at < until) timeline.push({ at, state, ...(endedAt !== undefined && endedAt !== at && { endedAt }) })
     }
     timeline.push({ at: period.begins, state: period.trial ? 'trial' : 'paid' })
     const joined = next?.joined ?? false
     const failed = Math.max(ends, period.retryAt ?? ends)
     if (retryUntil === null || retryUntil <= failed) {
-      if (!joined) add(stateUntil(link), 'ended')
+      if (!joined) add(stateUntil(link), 'ended', ends)
       continue
     }
     const grace = period.graceUntil ?? failed

@@ -1,0 +1,58 @@
+import { seconds } from './sources.ts'
+import type { Transaction } from './transactions.ts'
+
+/** The last day of each period of a cohort by days. */
+export const COHORT_DAYS = [0, 1, 3, 7, 14, 30, 60, 90, 120, 180, 270, 365, 540, 730] as const
+const DAY_S = 86_400
+
+/** Unix seconds; null: there was none. */
+export type Anchors = { created: number; first_trial: number | null; first_paid: number | null; first_trial_or_paid: number | null }
+
+export const isPaid = ({ kind, source }: Transaction): boolean => kind !== 'trial' && source.amount > 0n
+
+const first = (some: Transaction[]): number | null => (some[0] ? seconds(some[0].at) : null)
+
+/** `transactions` in order of time. */
+export const anchorsOf = (created: number, transactions: Transaction[]): Anchors => ({
+  created: seconds(created),
+  first_trial: first(transactions.filter(({ kind }) => kind === 'trial')),
+  first_paid: first(transactions.filter(isPaid)),
+  first_trial_or_paid: first(transactions.filter(transaction => transaction.kind === 'trial' || isPaid(transaction))),
+})
+
+/** The period of a cohort by days that a time lies in; null: after the last one. Before the anchor: the first. */
+function periodOf(at: number, anchor: number): number | null {
+  const day = Math.max(0, Math.floor((at - anchor) / DAY_S))
+  const period = COHORT_DAYS.findIndex(last => day <= last)
+  return period === -1 ? null : period
+}
+
+const SUBSCRIPTION_BIT = 3
+const FIRST_OF_SUBSCRIPTION = 1 << 6
+
+/**
+ * The bits of `firsts` of each paid transaction, and the time of the paid transaction before it. `transactions` in order of time. By these bits
+ * distinct payers and subscriptions are counted without a look at other rows.
+ */
+export function relationsOf(transactions: Transaction[], anchors: Anchors): Map<Transaction, { firsts: number; paidBefore: number | null }> {
+  const found = new Map<Transaction, { firsts: number; paidBefore: number | null }>()
+  const seen = new Set<string>()
+  const isNew = (key: string) => seen.size < seen.add(key).size
+  const of = [anchors.created, anchors.first_trial_or_paid, anchors.first_paid]
+  let paidBefore: number | null = null
+  for (const transaction of transactions.filter(isPaid)) {
+    const at = seconds(transaction.at)
+    const subscription = transaction.period?.subscription
+    let firsts = 0
+    for (const [bit, anchor] of of.entries()) {
+      const period = anchor === null ? null : periodOf(at, anchor)
+      if (period === null) continue
+      if (isNew(`u${bit}.${period}`)) firsts |= 1 << bit
+      if (subscription !== undefined && isNew(`s${bit}.${period}.${subscription}`)) firsts |= 1 << (SUBSCRIPTION_BIT + bit)
+    }
+    if (subscription !== undefined && isNew(`s${subscription}`)) firsts |= FIRST_OF_SUBSCRIPTION
+    found.set(transaction, { firsts, paidBefore })
+    paidBefore = at
+  }
+  return found
+}

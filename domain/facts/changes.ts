@@ -1,0 +1,126 @@
+import { runEnd, runsOf } from '../subscriptions/access-periods.ts'
+import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
+import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
+import type { Attribution, ChangeCause, PeriodLength, Side, SubscriptionChange } from './rows.ts'
+import { changedAt, dayOf, type Source, seconds } from './sources.ts'
+import { cancelledAt, subscriptionKey } from './transactions.ts'
+
+const LONGEST: [days: number, length: PeriodLength][] = [
+  [10, 'P1W'],
+  [45, 'P1M'],
+  [75, 'P2M'],
+  [135, 'P3M'],
+  [270, 'P6M'],
+]
+
+/** By the length in days; a period of unknown length counts as a month. */
+export function lengthOf({ begins, expires }: Pick<KnownPeriod, 'begins' | 'expires'>): PeriodLength {
+  if (expires === null) return 'P1M'
+  const days = (expires - begins) / DAY_MS
+  return LONGEST.find(([most]) => days <= most)?.[1] ?? 'P1Y'
+}
+
+const NO_SIDE: Side = {
+  state: 'none',
+  renewing: false,
+  amount: null,
+  usd_given: null,
+  is_intro: false,
+  length: null,
+  bought_on: null,
+  platform: null,
+  product: null,
+  currency: null,
+  country: null,
+  app_version: null,
+  locale: null,
+}
+
+/** Since when auto-renew is off in the period; null: it is on. */
+const offAt = ({ autoRenewing, autoRenewOffAt, begins }: KnownPeriod): number | null =>
+  autoRenewing ? null : Math.max(autoRenewOffAt ?? begins, begins)
+
+/** The last entry that is not after `t`, of a list in order of time. */
+const lastBy = <T>(entries: T[], at: (entry: T) => number, t: number): T | undefined => entries.findLast(entry => at(entry) <= t)
+
+/**
+ * Every change of a subscription with both of its sides, one per second. An end that time alone brings is dated at the period's end; it counts
+ * from `counts_from` on, because until then a renewal may be reported.
+ */
+export function changesOf(
+  subscription: Subscription,
+  attribution: Attribution,
+  sourceOf: (period: KnownPeriod) => Source,
+): SubscriptionChange[] {
+  const { links } = subscription
+  const states = subscription.timeline.map(({ at, state, endedAt }) => ({ at: endedAt ?? at, state, countsFrom: endedAt ? at : null }))
+  const runs = runsOf(links).map(run => ({
+    isPaid: run.some(({ period }) => period.paid),
+    end: runEnd(run),
+    cancelled: cancelledAt(run),
+  }))
+  const paidRuns = runs.filter(({ isPaid }) => isPaid)
+
+  function sideAt(t: number): Side {
+    const link = lastBy(links, ({ period }) => period.begins, t)
+    const state = lastBy(states, ({ at }) => at, t)?.state
+    if (!link || !state) return NO_SIDE
+    const { period } = link
+    const off = offAt(period)
+    const renewing = off === null || t < off
+    const source = sourceOf(period)
+    const counts = (state === 'paid' || state === 'grace') && renewing && period.paid
+    const { platform, product, currency, country, app_version, locale } = source
+    return {
+      ...{ state, renewing, platform, product, currency, country, app_version, locale },
+      amount: counts ? source.amount : null,
+      usd_given: counts ? source.usdGiven : null,
+      is_intro: period.purchase?.period_type === 'intro',
+      length: lengthOf(period),
+      bought_on: dayOf(period.begins),
+    }
+  }
+
+  const times = [
+    ...states.map(({ at }) => at),
+    ...links.map(({ period }) => period.begins),
+    ...links.flatMap(({ period }) => offAt(period) ?? []),
+    ...runs.map(({ end }) => end),
+    ...paidRuns.flatMap(({ cancelled }) => cancelled ?? []),
+  ].filter(at => at <= LAST_MS)
+  const bySecond = Map.groupBy(
+    times.sort((a, b) => a - b),
+    seconds,
+  )
+  let before = NO_SIDE
+  const changes: SubscriptionChange[] = []
+  for (const [happened, instants] of bySecond) {
+    const isNow = (at: number | null) => at !== null && seconds(at) === happened
+    const after = sideAt(instants.at(-1)!)
+    const ended = runs.find(({ end }) => isNow(end))
+    const begins = links.some(({ period }) => isNow(period.begins))
+    const period = lastBy(links, link => link.period.begins, instants.at(-1)!)!.period
+    const countsFrom = states.find(({ at, countsFrom }) => isNow(at) && countsFrom !== null)?.countsFrom ?? null
+    changes.push({
+      ...attribution,
+      subscription: subscriptionKey(subscription),
+      happened,
+      counts_from: countsFrom === null ? null : seconds(countsFrom),
+      cause: causeOf(before, after, begins),
+      before,
+      after,
+      ended: ended ? (ended.isPaid ? 'paid' : 'trial') : null,
+      is_cancelled: paidRuns.some(({ cancelled }) => isNow(cancelled)),
+      recorded: seconds(changedAt(period)),
+    })
+    before = after
+  }
+  return changes
+}
+
+function causeOf(before: Side, after: Side, begins: boolean): ChangeCause {
+  if (begins) return before.state === 'none' || before.state === 'ended' ? 'begin' : 'handover'
+  if (after.state === before.state) return 'auto_renew'
+  if (after.state === 'grace' || after.state === 'retry') return after.state
+  return after.state === 'ended' ? 'end' : 'handover'
+}

@@ -1,0 +1,165 @@
+import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
+import { type Anchors, anchorsOf, relationsOf } from './anchors.ts'
+import { changesOf } from './changes.ts'
+import type { Life, Origin } from './life.ts'
+import { statedParts } from './refunds.ts'
+import type { Attribution, Facts, TransactionFact, UserFact } from './rows.ts'
+import { screensOf } from './screens.ts'
+import { dayOf, type Source, seconds, sourceOfPeriod } from './sources.ts'
+import { type LoneRefund, type Transaction, transactionsOf } from './transactions.ts'
+
+/** Of the rules below. Facts that were folded by other rules are folded anew. */
+export const FOLD_VERSION = 1
+
+const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
+/** By time, then by what is stated: the order in which facts arrived must not matter. */
+const inOrder = (a: Transaction, b: Transaction) =>
+  a.at - b.at || RANK[a.kind] - RANK[b.kind] || (keyOf(a) < keyOf(b) ? -1 : 1)
+const keyOf = ({ source }: Transaction) => `${source.platform}|${source.product}|${source.currency}|${source.amount}|${source.purchase ?? source.event}`
+
+/**
+ * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
+ * (`domain/subscriptions`). Throws a RangeError for an amount that no fact can hold.
+ */
+export function factsOf(life: Life): Facts {
+  const { user } = life
+  const subscriptions = subscriptionsOf(life.purchases, life.posted)
+  const { transactions: unordered, lone } = transactionsOf(life, subscriptions)
+  const transactions = unordered.sort(inOrder)
+  const anchors = anchorsOf(user.created, transactions)
+  const relations = relationsOf(transactions, anchors)
+  const screens = screensOf(transactions, life.screens)
+  const attribution: Attribution = { media: user.media, campaign: user.campaign }
+  const rows = transactions.flatMap(transaction => {
+    const { firsts, paidBefore } = relations.get(transaction) ?? { firsts: 0, paidBefore: null }
+    const fact: TransactionFact = {
+      ...common(transaction.source, screens.get(transaction) ?? null, attribution, anchors),
+      ...ownOf(transaction),
+      paid_before: paidBefore,
+      firsts,
+    }
+    return [fact, ...refundsOf(transaction, fact)]
+  })
+  return {
+    user: userOf(user, anchors, transactions),
+    transactions: [...rows, ...lone.map(one => loneRefund(one, attribution, anchors))],
+    changes: changesOfAll(life, subscriptions, attribution),
+  }
+}
+
+function changesOfAll(life: Life, subscriptions: Subscription[], attribution: Attribution) {
+  const events = new Map(life.transactions.map(event => [event.id, event]))
+  return subscriptions.flatMap(subscription =>
+    changesOf(subscription, attribution, period => sourceOfPeriod(period, life.user, events)),
+  )
+}
+
+/** What a transaction and its refunds have in common. */
+const common = (source: Source, screen: string | null, attribution: Attribution, { created, first_paid, first_trial_or_paid }: Anchors) => ({
+  ...attribution,
+  platform: source.platform,
+  product: source.product,
+  currency: source.currency,
+  country: source.country,
+  app_version: source.app_version,
+  locale: source.locale,
+  screen,
+  created,
+  first_paid,
+  first_trial_or_paid,
+})
+
+function ownOf({ kind, at, source, isLoyal, period, convertedAt, cancelledAt, refunds }: Transaction) {
+  const back = refunds.reduce((sum, { amount }) => sum + amount, 0n)
+  const parts = statedParts(source, back)
+  const secondsOf = (ms: number | null) => (ms === null ? null : seconds(ms))
+  return {
+    kind,
+    happened: seconds(at),
+    bought_on: dayOf(at),
+    amount: source.amount,
+    proceeds: source.proceeds,
+    usd_given: source.usdGiven,
+    proceeds_usd: source.proceedsUsd,
+    is_loyal: isLoyal,
+    subscription: period?.subscription ?? null,
+    ends: secondsOf(period?.ends ?? null),
+    open_until: secondsOf(period?.openUntil ?? null),
+    converted_at: secondsOf(convertedAt),
+    cancelled_at: secondsOf(cancelledAt),
+    refunded_at: back > 0n ? seconds(refunds[0]!.at) : null,
+    refunded: back > 0n ? back : null,
+    refunded_proceeds: back > 0n ? parts.proceeds : null,
+    refunded_usd: back > 0n ? parts.usd_given : null,
+    renewal: period?.renewal ?? null,
+    recorded: seconds(source.recorded),
+    purchase: source.purchase,
+    event: source.event,
+  }
+}
+
+const NOTHING_FOLLOWED = {
+  ends: null,
+  open_until: null,
+  converted_at: null,
+  cancelled_at: null,
+  refunded_at: null,
+  refunded: null,
+  refunded_proceeds: null,
+  refunded_usd: null,
+  paid_before: null,
+  renewal: null,
+  firsts: 0,
+}
+
+/** One row per refund: with the attributes, the screen, the rate and the share of its transaction. */
+const refundsOf = ({ source, refunds }: Transaction, fact: TransactionFact): TransactionFact[] =>
+  refunds.map(({ at, amount, recorded, event }) => ({
+    ...fact,
+    ...NOTHING_FOLLOWED,
+    kind: 'refund',
+    happened: seconds(at),
+    amount,
+    ...statedParts(source, amount),
+    recorded: seconds(recorded),
+    event: event ?? fact.event,
+  }))
+
+const loneRefund = ({ source, refund, isRecurring }: LoneRefund, attribution: Attribution, anchors: Anchors): TransactionFact => ({
+  ...common(source, null, attribution, anchors),
+  ...NOTHING_FOLLOWED,
+  kind: 'refund',
+  happened: seconds(refund.at),
+  bought_on: dayOf(refund.at),
+  amount: refund.amount,
+  ...statedParts(source, refund.amount),
+  is_loyal: false,
+  // A share of a subscription's amount counts for its proceeds.
+  subscription: isRecurring ? '' : null,
+  recorded: seconds(refund.recorded),
+  purchase: null,
+  event: refund.event,
+})
+
+function userOf(user: Origin, anchors: Anchors, transactions: Transaction[]): UserFact {
+  const at = anchors.first_trial_or_paid
+  const source = at === null ? undefined : transactions.find(transaction => seconds(transaction.at) === at && transaction.kind !== 'one_time')?.source
+  const firstSource = source ?? (at === null ? undefined : transactions.find(transaction => seconds(transaction.at) === at)?.source)
+  return {
+    ...anchors,
+    platform: user.platform,
+    country: user.country,
+    app_version: user.app_version,
+    locale: user.locale,
+    media: user.media,
+    campaign: user.campaign,
+    ad_set: user.ad_set,
+    ad: user.ad,
+    class_platform: firstSource?.platform ?? null,
+    class_product: firstSource?.product ?? null,
+    class_currency: firstSource?.currency ?? null,
+    class_country: firstSource?.country ?? null,
+    class_app_version: firstSource?.app_version ?? null,
+    class_locale: firstSource?.locale ?? null,
+  }
+}

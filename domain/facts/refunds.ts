@@ -1,0 +1,51 @@
+import { compareAmounts } from '../events/money.ts'
+import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
+import type { PostedTransaction } from './life.ts'
+import { millionths, type Source } from './sources.ts'
+
+/** Money that went back of a transaction, or was taken back again (negative), in millionths; times in ms. */
+export type Refund = { at: number; amount: bigint; recorded: number; event: string | null }
+
+/** Of a recorded purchase: what went back in sum is known, with one time. */
+export function refundsOfPurchase(purchase: PurchaseRow): Refund[] {
+  const { refunded_at, refunded_amount, amount } = purchase
+  if (refunded_at === null) return []
+  const back = refunded_amount !== null && compareAmounts(refunded_amount, amount) < 0 ? refunded_amount : amount
+  if (compareAmounts(back, '0') <= 0) return []
+  return [{ at: Date.parse(refunded_at), amount: millionths(back), recorded: Date.parse(recordedAt(purchase)), event: null }]
+}
+
+/**
+ * Of posted events about one transaction, in the order of their times. What went back never exceeds `paid`, and what is taken back of refunds
+ * never exceeds the refunds. An event without an amount means all of it. `paid` null: the transaction is not known.
+ */
+export function refundsOfEvents(events: PostedTransaction[], paid: bigint | null): Refund[] {
+  const refunds: Refund[] = []
+  let back = 0n
+  const size = (value: bigint) => (value < 0n ? -value : value)
+  const least = (a: bigint, b: bigint) => (a < b ? a : b)
+  for (const event of [...events].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))) {
+    const stated = event.price === null ? null : size(millionths(event.price))
+    const left = paid === null ? (stated ?? 0n) : paid - back
+    const amount = event.name === 'refund_reversed' ? -least(stated ?? back, back) : least(stated ?? left, left)
+    if (amount === 0n) continue
+    back += amount
+    refunds.push({ at: event.at, amount, recorded: event.recorded, event: event.id })
+  }
+  return refunds
+}
+
+/** `whole` × `part` ÷ `of`, half away from zero. */
+function share(whole: bigint | null, part: bigint, of: bigint): bigint | null {
+  if (whole === null || of === 0n) return null
+  const size = whole * (part < 0n ? -part : part)
+  const rounded = (size + of / 2n) / of
+  return part < 0n ? -rounded : rounded
+}
+
+/** The parts of the stated amounts of a transaction that went back with `amount` of it. */
+export const statedParts = ({ amount: paid, proceeds, usdGiven, proceedsUsd }: Source, amount: bigint) => ({
+  proceeds: share(proceeds, amount, paid),
+  usd_given: share(usdGiven, amount, paid),
+  proceeds_usd: share(proceedsUsd, amount, paid),
+})

@@ -1,0 +1,22 @@
+import type { ScreenSeen } from './life.ts'
+import type { Transaction } from './transactions.ts'
+
+/** How long after an impression or view a transaction belongs to its screen. */
+export const SCREEN_MS = 86_400_000
+
+/**
+ * The screens of transactions: the one that a transaction names, else the last one that the user saw within a day before. A conversion belongs to
+ * the screen of its trial, a renewal to none. `transactions` in order of time.
+ */
+export function screensOf(transactions: Transaction[], seen: ScreenSeen[]): Map<Transaction, string> {
+  const ordered = [...seen].sort((a, b) => a.at - b.at || (a.screen < b.screen ? -1 : 1))
+  const screens = new Map<Transaction, string>()
+  for (const transaction of transactions) {
+    const { kind, at, source, period } = transaction
+    if (kind === 'renewal') continue
+    const last = ordered.findLast(screen => screen.at <= at && screen.at >= at - SCREEN_MS)
+    const screen = kind === 'conversion' ? period?.trial && screens.get(period.trial) : (source.screen ?? last?.screen)
+    if (screen) screens.set(transaction, screen)
+  }
+  return screens
+}

@@ -1,0 +1,96 @@
+import { scaled } from '../decimal.ts'
+import { compareAmounts, defaultProceeds } from '../events/money.ts'
+import type { KnownPeriod } from '../subscriptions/lineages.ts'
+import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
+import type { Origin, PostedTransaction } from './life.ts'
+import type { Place } from './rows.ts'
+
+export const seconds = (ms: number): number => Math.floor(ms / 1000)
+const DAY_MS = 86_400_000
+export const dayOf = (ms: number): number => Math.floor(ms / DAY_MS)
+
+/** Millionths. Throws a RangeError for an amount that no column can hold. */
+export function millionths(amount: string): bigint {
+  const value = scaled(amount, 6)
+  if (BigInt.asIntN(64, value) !== value) throw new RangeError(`${amount} is larger than a fact can hold`)
+  return value
+}
+
+/** What a recorded purchase and a posted event say alike about the transaction behind a fact. Amounts are in millionths and not negative. */
+export type Source = Place & {
+  platform: string | null
+  product: string | null
+  currency: string | null
+  amount: bigint
+  proceeds: bigint | null
+  usdGiven: bigint | null
+  proceedsUsd: bigint | null
+  screen: string | null
+  /** ms */
+  recorded: number
+  purchase: number | null
+  event: string | null
+}
+
+const known = (own: string | null, recorded: string | null, first: string | null) => own || recorded || first || null
+const positive = (value: bigint) => (value < 0n ? -value : value)
+
+export function sourceOfPurchase(purchase: PurchaseRow, user: Origin): Source {
+  const { base_plan_id: plan } = purchase
+  const platform = TARGET_PLATFORM[purchase.platform]
+  return {
+    platform,
+    product: [platform, purchase.store_product_id, ...(plan === null ? [] : [plan])].join('|'),
+    currency: purchase.currency,
+    amount: millionths(purchase.amount),
+    proceeds: null,
+    usdGiven: null,
+    proceedsUsd: null,
+    screen: purchase.screen_id,
+    country: known(purchase.country, purchase.known_country, user.country),
+    app_version: known(null, purchase.known_app_version, user.app_version),
+    locale: known(null, purchase.known_locale, user.locale),
+    recorded: Date.parse(purchase.created_at),
+    purchase: purchase.id,
+    event: null,
+  }
+}
+
+/** Google's products are posted as `product:base plan`. */
+const postedProduct = ({ platform, product_id }: PostedTransaction): string | null =>
+  product_id === null ? null : [platform ?? '', platform === 'Android' ? product_id.replace(':', '|') : product_id].join('|')
+
+/** `isRecurring`: of a subscription. Proceeds that equal the default share are not stated: the share that is configured when asked counts. */
+export function sourceOfEvent(event: PostedTransaction, user: Origin, isRecurring: boolean): Source {
+  const price = event.price ?? '0'
+  const isStated = event.proceeds !== null && compareAmounts(event.proceeds, defaultProceeds(price, event.platform, isRecurring)) !== 0
+  const inUsd = event.currency === 'USD'
+  const amountOf = (text: string | null) => (text === null ? null : positive(millionths(text)))
+  return {
+    platform: event.platform,
+    product: postedProduct(event),
+    currency: event.currency,
+    amount: amountOf(price)!,
+    proceeds: isStated ? amountOf(event.proceeds) : null,
+    usdGiven: inUsd ? null : amountOf(event.price_usd),
+    proceedsUsd: inUsd || !isStated ? null : amountOf(event.proceeds_usd),
+    screen: event.screen_id,
+    country: known(event.country, event.known_country, user.country),
+    app_version: known(event.app_version, event.known_app_version, user.app_version),
+    locale: known(event.locale, event.known_locale, user.locale),
+    recorded: event.recorded,
+    purchase: null,
+    event: event.id,
+  }
+}
+
+/** The source of a period of a subscription. */
+export function sourceOfPeriod(period: KnownPeriod, user: Origin, events: Map<string, PostedTransaction>): Source {
+  if (period.purchase) return sourceOfPurchase(period.purchase, user)
+  const event = period.fact.id === null ? undefined : events.get(period.fact.id)
+  if (!event) throw new Error('the event of a period was not read')
+  return sourceOfEvent(event, user, true)
+}
+
+/** When the purchase or event behind the period was changed last, in ms. */
+export const changedAt = ({ purchase, fact }: KnownPeriod): number => (purchase ? Date.parse(recordedAt(purchase)) : fact.recorded)

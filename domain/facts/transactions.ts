@@ -1,0 +1,147 @@
+import { LOYAL_DAYS } from '../events/money.ts'
+import { type Link, runsOf } from '../subscriptions/access-periods.ts'
+import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
+import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import type { Life, PostedTransaction } from './life.ts'
+import { type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
+import type { TransactionKind } from './rows.ts'
+import { type Source, sourceOfEvent, sourceOfPeriod, sourceOfPurchase } from './sources.ts'
+
+type Run = Link<KnownPeriod>[]
+
+/** A transaction before its relations to the user's other transactions are known; times in ms. */
+export type Transaction = {
+  kind: Exclude<TransactionKind, 'refund'>
+  at: number
+  source: Source
+  isLoyal: boolean
+  /** Of a subscription's period. */
+  period: { subscription: string; ends: number; openUntil: number; trial: Transaction | null; renewal: number | null } | null
+  convertedAt: number | null
+  cancelledAt: number | null
+  refunds: Refund[]
+}
+
+export const subscriptionKey = ({ platform, lineage }: Subscription): string => `${platform}|${lineage}`
+
+const LOYAL_MS = LOYAL_DAYS * DAY_MS
+
+/**
+ * When the run was cancelled: auto-renew off in its last period, or billing given up, which may lie in the future. A period without a next one
+ * in its run ends billing retry only by the store giving up.
+ */
+export function cancelledAt(run: Run): number | null {
+  const { period, retryUntil } = run.at(-1)!
+  if (!period.autoRenewing) return period.autoRenewOffAt ?? period.begins
+  return retryUntil
+}
+
+/** Of a trial by itself: auto-renew is off now, or was off at its end. Given up billing does not cancel a trial. */
+const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null =>
+  period.autoRenewing ? null : (period.autoRenewOffAt ?? period.begins)
+
+type Find = (period: KnownPeriod) => { source: Source; refunds: Refund[] }
+
+function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
+  const transactions: Transaction[] = []
+  let paidMs = 0
+  let isFirstPaidRun = true
+  for (const run of runsOf(subscription.links)) {
+    let paid = 0
+    let trial: Transaction | null = null
+    for (const [i, { period, ends, retryUntil }] of run.entries()) {
+      const kind = period.trial ? 'trial' : paid > 0 ? 'renewal' : trial ? 'conversion' : 'start'
+      if (period.paid) paid++
+      const openUntil = Math.max(ends, retryUntil ?? ends)
+      const transaction: Transaction = {
+        ...find(period),
+        kind,
+        at: period.begins,
+        isLoyal: paidMs >= LOYAL_MS,
+        period: {
+          subscription: subscriptionKey(subscription),
+          ends: Math.min(ends, LAST_MS),
+          openUntil: Math.min(openUntil, LAST_MS),
+          trial: kind === 'conversion' ? trial : null,
+          renewal: period.paid && isFirstPaidRun ? paid : null,
+        },
+        convertedAt: period.trial ? (run.slice(i + 1).find(link => link.period.paid)?.period.begins ?? null) : null,
+        cancelledAt: period.trial ? trialCancelledAt(run[i]!) : kind === 'renewal' ? null : cancelledAt(run),
+      }
+      if (period.trial) trial = transaction
+      if (period.paid) paidMs += ends - period.begins
+      transactions.push(transaction)
+    }
+    if (paid > 0) isFirstPaidRun = false
+  }
+  return transactions
+}
+
+const oneTime = (at: number, source: Source, refunds: Refund[]): Transaction => ({
+  kind: 'one_time',
+  at,
+  source,
+  isLoyal: false,
+  period: null,
+  convertedAt: null,
+  cancelledAt: null,
+  refunds,
+})
+
+const REFUNDS = new Set(['subscription_refunded', 'in_app_refunded', 'refund_reversed'])
+const keyOf = ({ platform, transaction }: PostedTransaction) => (transaction === null ? null : JSON.stringify([platform, transaction]))
+
+/** Refunds whose transaction nobody knows: they count by what they state. */
+export type LoneRefund = { source: Source; refund: Refund; isRecurring: boolean }
+
+/** The transactions of a user, in no order, and refunds of unknown ones. A free one-time purchase and what a family shares count nowhere. */
+export function transactionsOf(
+  { user, purchases, transactions: events }: Life,
+  subscriptions: Subscription[],
+): { transactions: Transaction[]; lone: LoneRefund[] } {
+  const byId = new Map(events.map(event => [event.id, event]))
+  const refundsByKey = Map.groupBy(
+    events.filter(({ name }) => REFUNDS.has(name)),
+    event => keyOf(event) ?? event.id,
+  )
+  const used = new Set<string>()
+  const refundsOfEvent = (event: PostedTransaction, source: Source): Refund[] => {
+    const key = keyOf(event)
+    if (key === null) return []
+    used.add(key)
+    return refundsOfEvents(refundsByKey.get(key) ?? [], source.amount)
+  }
+  const ofPurchase = (purchase: PurchaseRow) => ({ source: sourceOfPurchase(purchase, user), refunds: refundsOfPurchase(purchase) })
+  const ofEvent = (event: PostedTransaction, isRecurring: boolean) => {
+    const source = sourceOfEvent(event, user, isRecurring)
+    return { source, refunds: refundsOfEvent(event, source) }
+  }
+  const find: Find = period => {
+    if (period.purchase) return ofPurchase(period.purchase)
+    const event = byId.get(period.fact.id ?? '')
+    return event ? ofEvent(event, true) : { source: sourceOfPeriod(period, user, byId), refunds: [] }
+  }
+  const transactions = [
+    ...subscriptions.flatMap(subscription => ofSubscription(subscription, find)),
+    ...purchases
+      .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
+      .map(purchase => ({ purchase, ...ofPurchase(purchase) }))
+      .map(({ purchase, source, refunds }) => oneTime(Date.parse(purchase.purchased_at), source, refunds)),
+    ...events
+      .filter(({ name }) => name === 'in_app_purchase')
+      .map(event => ({ event, ...ofEvent(event, false) }))
+      .map(({ event, source, refunds }) => oneTime(event.begins, source, refunds)),
+  ].filter(({ kind, source }) => kind !== 'one_time' || source.amount > 0n)
+  const lone = [...refundsByKey].flatMap(([key, of]) => (used.has(key) ? [] : loneRefunds(of, user)))
+  return { transactions, lone }
+}
+
+function loneRefunds(events: PostedTransaction[], user: Life['user']): LoneRefund[] {
+  const byId = new Map(events.map(event => [event.id, event]))
+  return refundsOfEvents(events, null).map(refund => {
+    const event = byId.get(refund.event!)!
+    const isRecurring = event.name === 'subscription_refunded'
+    return { source: sourceOfEvent(event, user, isRecurring), refund, isRecurring }
+  })
+}
