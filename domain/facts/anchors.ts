@@ -34,7 +34,10 @@ const FIRST_OF_SUBSCRIPTION = 1 << 6
  * The bits of `firsts` of each paid transaction, and the time of the paid transaction before it. `transactions` in order of time. By these bits
  * distinct payers and subscriptions are counted without a look at other rows.
  */
-export function relationsOf(transactions: Transaction[], anchors: Anchors): Map<Transaction, { firsts: number; paidBefore: number | null }> {
+export function relationsOf(
+  transactions: Transaction[],
+  anchors: Anchors,
+): Map<Transaction, { firsts: number; paidBefore: number | null }> {
   const found = new Map<Transaction, { firsts: number; paidBefore: number | null }>()
   const seen = new Set<string>()
   const isNew = (key: string) => seen.size < seen.add(key).size

@@ -1,5 +1,5 @@
 import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
-import { type Anchors, anchorsOf, relationsOf } from './anchors.ts'
+import { type Anchors, anchorsOf, isPaid, relationsOf } from './anchors.ts'
 import { changesOf } from './changes.ts'
 import type { Life, Origin } from './life.ts'
 import { statedParts } from './refunds.ts'
@@ -13,9 +13,9 @@ export const FOLD_VERSION = 1
 
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
 /** By time, then by what is stated: the order in which facts arrived must not matter. */
-const inOrder = (a: Transaction, b: Transaction) =>
-  a.at - b.at || RANK[a.kind] - RANK[b.kind] || (keyOf(a) < keyOf(b) ? -1 : 1)
-const keyOf = ({ source }: Transaction) => `${source.platform}|${source.product}|${source.currency}|${source.amount}|${source.purchase ?? source.event}`
+const inOrder = (a: Transaction, b: Transaction) => a.at - b.at || RANK[a.kind] - RANK[b.kind] || (keyOf(a) < keyOf(b) ? -1 : 1)
+const keyOf = ({ source }: Transaction) =>
+  `${source.platform}|${source.product}|${source.currency}|${source.amount}|${source.purchase ?? source.event}`
 
 /**
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
@@ -49,13 +49,16 @@ export function factsOf(life: Life): Facts {
 
 function changesOfAll(life: Life, subscriptions: Subscription[], attribution: Attribution) {
   const events = new Map(life.transactions.map(event => [event.id, event]))
-  return subscriptions.flatMap(subscription =>
-    changesOf(subscription, attribution, period => sourceOfPeriod(period, life.user, events)),
-  )
+  return subscriptions.flatMap(subscription => changesOf(subscription, attribution, period => sourceOfPeriod(period, life.user, events)))
 }
 
 /** What a transaction and its refunds have in common. */
-const common = (source: Source, screen: string | null, attribution: Attribution, { created, first_paid, first_trial_or_paid }: Anchors) => ({
+const common = (
+  source: Source,
+  screen: string | null,
+  attribution: Attribution,
+  { created, first_paid, first_trial_or_paid }: Anchors,
+) => ({
   ...attribution,
   platform: source.platform,
   product: source.product,
@@ -125,6 +128,9 @@ const refundsOf = ({ source, refunds }: Transaction, fact: TransactionFact): Tra
     event: event ?? fact.event,
   }))
 
+/** The key of the subscription of a refund whose transaction nobody knows. */
+export const UNKNOWN_SUBSCRIPTION = ''
+
 const loneRefund = ({ source, refund, isRecurring }: LoneRefund, attribution: Attribution, anchors: Anchors): TransactionFact => ({
   ...common(source, null, attribution, anchors),
   ...NOTHING_FOLLOWED,
@@ -134,17 +140,14 @@ const loneRefund = ({ source, refund, isRecurring }: LoneRefund, attribution: At
   amount: refund.amount,
   ...statedParts(source, refund.amount),
   is_loyal: false,
-  // A share of a subscription's amount counts for its proceeds.
-  subscription: isRecurring ? '' : null,
+  subscription: isRecurring ? UNKNOWN_SUBSCRIPTION : null,
   recorded: seconds(refund.recorded),
   purchase: null,
   event: refund.event,
 })
 
 function userOf(user: Origin, anchors: Anchors, transactions: Transaction[]): UserFact {
-  const at = anchors.first_trial_or_paid
-  const source = at === null ? undefined : transactions.find(transaction => seconds(transaction.at) === at && transaction.kind !== 'one_time')?.source
-  const firstSource = source ?? (at === null ? undefined : transactions.find(transaction => seconds(transaction.at) === at)?.source)
+  const firstSource = transactions.find(transaction => transaction.kind === 'trial' || isPaid(transaction))?.source
   return {
     ...anchors,
     platform: user.platform,

@@ -16,14 +16,13 @@ create unique index users_by_no on users (no);
 alter table events
   -- Replicas read the log without a look-up per event.
   add column user_no bigint,
-  -- The proceeds that the sender stated; `proceeds` has the default otherwise.
-  add column proceeds_given numeric,
-  -- The price in USD that the sender stated.
-  add column price_usd_given numeric,
   -- Last known values of the user when a transaction was recorded, for what the event does not say.
   add column known_country text,
   add column known_app_version text,
   add column known_locale text;
+-- The screens that a user saw, of which one may have led to a transaction.
+create index events_of_screens on events (environment, user_id, happened_at)
+  where user_id is not null and name in ('screen_shown', 'screen_interacted');
 alter table purchases
   add column known_country text,
   add column known_app_version text,
@@ -122,7 +121,7 @@ create table transaction_facts (
   usd_given bigint,
   proceeds_usd bigint,
   is_loyal boolean,
-  -- null: one-time. Otherwise the id in `subscriptions`.
+  -- null: one-time. Otherwise the id in `subscriptions`; 0: unknown, of a refund whose transaction nobody knows.
   subscription bigint,
   ends bigint,
   -- The end with grace period and billing retry.

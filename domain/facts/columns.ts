@@ -1,0 +1,98 @@
+import { CHANGE_CAUSE, ENDED, type Facts, PERIOD_LENGTH, type Side, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
+
+export type Value = number | bigint | string | boolean | null
+/** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
+export type Numbers = { word(text: string | null): number; subscription(key: string | null): number | null }
+type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => Value]
+
+const plain =
+  (type: string) =>
+  <T extends object>(name: keyof T & string): Column<T> => [name, type, row => row[name] as Value]
+const bigint = plain('bigint')
+const small = plain('smallint')
+const flag = plain('boolean')
+const word = <T extends object>(name: keyof T & string): Column<T> => [name, 'int', (row, { word }) => word(row[name] as string | null)]
+
+type User = Facts['user']
+export const USER_COLUMNS: Column<User>[] = [
+  ...(['created', 'first_trial', 'first_paid', 'first_trial_or_paid'] as const).map(name => bigint<User>(name)),
+  ...(['platform', 'country', 'app_version', 'locale', 'media', 'campaign', 'ad_set', 'ad'] as const).map(name => word<User>(name)),
+  ...(['class_platform', 'class_product', 'class_currency', 'class_country', 'class_app_version', 'class_locale'] as const).map(name =>
+    word<User>(name),
+  ),
+]
+
+type Transaction = Facts['transactions'][number]
+export const TRANSACTION_COLUMNS: Column<Transaction>[] = [
+  ['kind', 'smallint', ({ kind }) => TRANSACTION_KIND[kind]],
+  bigint('happened'),
+  plain('int')('bought_on'),
+  ...(['platform', 'product', 'currency', 'country', 'app_version', 'locale', 'media', 'campaign', 'screen'] as const).map(name =>
+    word<Transaction>(name),
+  ),
+  ...(['amount', 'proceeds', 'usd_given', 'proceeds_usd'] as const).map(name => bigint<Transaction>(name)),
+  flag('is_loyal'),
+  ['subscription', 'bigint', ({ subscription }, numbers) => numbers.subscription(subscription)],
+  ...(['ends', 'open_until', 'converted_at', 'cancelled_at', 'refunded_at', 'refunded', 'refunded_proceeds', 'refunded_usd'] as const).map(
+    name => bigint<Transaction>(name),
+  ),
+  bigint('paid_before'),
+  small('renewal'),
+  small('firsts'),
+  ...(['created', 'first_trial_or_paid', 'first_paid', 'recorded', 'purchase'] as const).map(name => bigint<Transaction>(name)),
+  plain('text')('event'),
+]
+
+type Change = Facts['changes'][number]
+
+const sideColumns = (prefix: 'a' | 'b', side: (change: Change) => Side): Column<Change>[] => [
+  [`${prefix}_state`, 'smallint', change => SUBSCRIPTION_STATE[side(change).state]],
+  [`${prefix}_renewing`, 'boolean', change => side(change).renewing],
+  [`${prefix}_amount`, 'bigint', change => side(change).amount],
+  [`${prefix}_usd_given`, 'bigint', change => side(change).usd_given],
+  [`${prefix}_is_intro`, 'boolean', change => side(change).is_intro],
+  [`${prefix}_length`, 'smallint', change => (side(change).length === null ? null : PERIOD_LENGTH[side(change).length!])],
+  [`${prefix}_bought_on`, 'int', change => side(change).bought_on],
+  ...(['platform', 'product', 'currency', 'country', 'app_version', 'locale'] as const).map(
+    (name): Column<Change> => [`${prefix}_${name}`, 'int', (change, numbers) => numbers.word(side(change)[name])],
+  ),
+]
+
+export const CHANGE_COLUMNS: Column<Change>[] = [
+  ['subscription', 'bigint', ({ subscription }, numbers) => numbers.subscription(subscription)],
+  bigint('happened'),
+  bigint('counts_from'),
+  ['cause', 'smallint', ({ cause }) => CHANGE_CAUSE[cause]],
+  ...sideColumns('b', ({ before }) => before),
+  ...sideColumns('a', ({ after }) => after),
+  ...(['media', 'campaign'] as const).map(name => word<Change>(name)),
+  ['ended', 'smallint', ({ ended }) => (ended === null ? null : ENDED[ended])],
+  flag('is_cancelled'),
+  bigint('recorded'),
+]
+
+/** Every text of the facts that a word stands for. */
+export function textsOf({ user, transactions, changes }: Facts): Set<string> {
+  const texts = new Set<string>()
+  const numbers: Numbers = {
+    word: text => {
+      if (text !== null && text !== '') texts.add(text)
+      return 0
+    },
+    subscription: () => null,
+  }
+  const visit = <T>(columns: Column<T>[], rows: T[]) => {
+    for (const row of rows) for (const [, , value] of columns) value(row, numbers)
+  }
+  visit(USER_COLUMNS, [user])
+  visit(TRANSACTION_COLUMNS, transactions)
+  visit(CHANGE_COLUMNS, changes)
+  return texts
+}
+
+/** The values of a row in the order of the columns, as Postgres shows them in a text. */
+export const valuesOf = <T>(columns: Column<T>[], row: T, numbers: Numbers): (string | null)[] =>
+  columns.map(([, , value]) => {
+    const found = value(row, numbers)
+    return found === null ? null : String(found)
+  })

@@ -1,0 +1,53 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { factsOf } from './fold.ts'
+import type { Life } from './life.ts'
+import { readLives } from './read-lives.ts'
+import { type FactsOfUser, writeFacts } from './write.ts'
+
+/** Users whose facts cannot be computed, each with the reason. */
+export type Unfoldable = { no: number; error: string }
+
+/** The facts of the users that can be folded. The others keep the facts that they have. */
+export function foldLives(lives: Life[]): { folded: FactsOfUser[]; failed: Unfoldable[] } {
+  const folded: FactsOfUser[] = []
+  const failed: Unfoldable[] = []
+  for (const life of lives) {
+    const { no, id } = life.user
+    try {
+      folded.push({ no, user: id, facts: factsOf(life) })
+    } catch (error) {
+      failed.push({ no, error: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  return { folded, failed }
+}
+
+/** The generations that are written: the one that readers see, and the one that a rebuild has filled as far as to a user. */
+type Generations = { generation: number; building: number | null; folded_to: number }
+
+export async function generationsOf(tx: Tx, environment: Environment): Promise<Generations> {
+  const { rows } = await tx.query<Generations>({
+    name: 'fact-generations',
+    text: 'select generation, building, coalesce(folded_to, 0) as folded_to from fact_state where environment = $1',
+    values: [environment],
+  })
+  return rows[0]!
+}
+
+/**
+ * Folds the users and writes the difference to their stored facts. The caller has locked the users, and has stored their subscriptions. A user who
+ * does not exist any more loses the facts.
+ */
+export async function foldUsers(tx: Tx, environment: Environment, numbers: number[]): Promise<Unfoldable[]> {
+  const lives = await readLives(tx, environment, numbers)
+  const { folded, failed } = foldLives(lives)
+  const known = new Set(lives.map(({ user }) => user.no))
+  const gone = numbers.filter(no => !known.has(no)).map((no): FactsOfUser => ({ no, user: '', facts: null }))
+  const all = [...folded, ...gone]
+  const { generation, building, folded_to } = await generationsOf(tx, environment)
+  await writeFacts(tx, environment, generation, all)
+  const rebuilt = all.filter(({ no }) => building !== null && no <= folded_to)
+  if (building !== null && rebuilt.length > 0) await writeFacts(tx, environment, building, rebuilt)
+  return failed
+}

@@ -1,0 +1,58 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { slugsSql } from '../events/catalogue.ts'
+import { postedFacts, REFUND_FACTS, SUPERSEDED, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { recordedPurchases } from '../subscriptions/recorded.ts'
+import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
+
+const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
+
+const USERS = `
+  select u.no, u.id, ${epoch('u.created_at')} as created, u.first_platform as platform, u.first_country as country,
+    u.first_app_version as app_version, u.first_locale as locale, u.media_source as media, u.campaign, u.ad_set, u.ad
+  from unnest($2::bigint[]) k(no) cross join lateral (
+    select * from users where no = k.no and environment = $1 limit 1) u`
+
+// The condition on names is that of the index: the events of one user are read one user after the other, without a look at others.
+const TRANSACTIONS = `
+  select e.id, e.user_id, e.name, e.platform, e.transaction_id as transaction, ${epoch('e.happened_at')} as at,
+    ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins, e.price::text, e.currency, e.proceeds::text, e.price_usd::text,
+    e.proceeds_usd::text, e.product_id, e.screen_id, e.country, e.app_version, e.locale, e.known_country, e.known_app_version,
+    e.known_locale, ${epoch('e.received_at')} as recorded
+  from unnest($2::text[]) k(user_id) cross join lateral (
+    select * from events where environment = $1 and user_id = k.user_id and purchase is null
+      and name in (${slugsSql([...TRANSACTION_FACTS, ...REFUND_FACTS])}) offset 0) e
+  where (select 1 from purchases where environment = $1 limit 1) is null or not ${SUPERSEDED}
+  order by e.happened_at, e.id`
+
+/** The names of the events that say that a user saw a screen. */
+export const SCREEN_EVENTS = ['screen_shown', 'screen_interacted'] as const
+
+/** In SQL: the screen of an event `e`. */
+export const SCREEN_OF = `coalesce(e.screen_id, e.properties ->> 'screen_id')`
+
+const SCREENS = `
+  select e.user_id, ${epoch('e.happened_at')} as at, ${SCREEN_OF} as screen
+  from unnest($2::text[]) k(user_id) cross join lateral (
+    select * from events where environment = $1 and user_id = k.user_id and name in (${slugsSql(SCREEN_EVENTS)}) offset 0) e
+  where ${SCREEN_OF} is not null`
+
+/** Everything that is known of the users, in five statements. A user who does not exist any more is left out. The users are locked. */
+export async function readLives(tx: Tx, environment: Environment, numbers: number[]): Promise<Life[]> {
+  const { rows: users } = await tx.query<Origin>({ name: 'fold-users', text: USERS, values: [environment, numbers] })
+  const ids = users.map(({ id }) => id)
+  const values = [environment, ids]
+  const purchases = Map.groupBy(await recordedPurchases(tx, environment, ids), ({ user_id }) => user_id!)
+  const posted = Map.groupBy(await postedFacts(tx, environment, ids), ({ user_id }) => user_id)
+  const { rows: events } = await tx.query<PostedTransaction>({ name: 'fold-transactions', text: TRANSACTIONS, values })
+  const { rows: seen } = await tx.query<ScreenSeen & { user_id: string }>({ name: 'fold-screens', text: SCREENS, values })
+  const transactions = Map.groupBy(events, ({ user_id }) => user_id)
+  const screens = Map.groupBy(seen, ({ user_id }) => user_id)
+  return users.map(user => ({
+    user,
+    purchases: purchases.get(user.id) ?? [],
+    posted: posted.get(user.id) ?? [],
+    transactions: transactions.get(user.id) ?? [],
+    screens: screens.get(user.id) ?? [],
+  }))
+}

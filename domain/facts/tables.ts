@@ -1,0 +1,66 @@
+import { arrayOf } from '../../store/array-literal.ts'
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
+
+type Columns = readonly (readonly [name: string, type: string, ...unknown[]])[]
+/** A row in the order of the columns. `no`: of its user. */
+export type StoredRow = { no: number; values: (string | null)[] }
+
+const names = (columns: Columns) => columns.map(([name]) => name).join(', ')
+const texts = (columns: Columns) => columns.map(([name]) => `f.${name}::text`).join(', ')
+const arrays = (columns: Columns, from: number) => columns.map(([, type], i) => `$${from + i}::${type}[]`).join(', ')
+
+/** `id` is text: it is only handed back. */
+export type Stored = StoredRow & { id: string }
+
+function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: Columns) {
+  const load = `select f.id::text, f.user_no as no, array[${texts(columns)}] as values from unnest($3::bigint[]) k(no)
+    cross join lateral (select * from ${table} where environment = $1 and generation = $2 and user_no = k.no offset 0) f`
+  const bury = `update ${table} set seq = $3, user_no = null, ${columns.map(([name]) => `${name} = null`).join(', ')}
+    where environment = $1 and generation = $2 and id in (select unnest($4::bigint[]))`
+  const add = `insert into ${table} (environment, generation, seq, user_no, ${names(columns)})
+    select $1, $2, $3, t.* from unnest($4::bigint[], ${arrays(columns, 5)}) t`
+  return {
+    load: async (tx: Tx, environment: Environment, generation: number, users: number[]): Promise<Stored[]> =>
+      (await tx.query<Stored>({ name: `load-${table}`, text: load, values: [environment, generation, users] })).rows,
+    /** Makes tombstones of the rows. */
+    async bury(tx: Tx, environment: Environment, generation: number, seq: number, ids: string[]): Promise<void> {
+      if (ids.length > 0) await tx.query({ name: `bury-${table}`, text: bury, values: [environment, generation, seq, ids] })
+    },
+    async add(tx: Tx, environment: Environment, generation: number, seq: number, rows: StoredRow[]): Promise<void> {
+      if (rows.length === 0) return
+      const values = columns.map((_, i) => arrayOf(rows, row => row.values[i] ?? null))
+      await tx.query({ name: `add-${table}`, text: add, values: [environment, generation, seq, rows.map(({ no }) => no), ...values] })
+    },
+  }
+}
+
+export const transactionTable = tableOf('transaction_facts', TRANSACTION_COLUMNS)
+export const changeTable = tableOf('subscription_changes', CHANGE_COLUMNS)
+
+const LOAD_USERS = `select f.user_no as no, array[${texts(USER_COLUMNS)}] as values from unnest($3::bigint[]) k(no)
+  cross join lateral (select * from user_facts where environment = $1 and generation = $2 and user_no = k.no limit 1) f where not f.gone`
+const STORE_USERS = `insert into user_facts (environment, generation, seq, user_no, ${names(USER_COLUMNS)})
+  select $1, $2, $3, t.* from unnest($4::bigint[], ${arrays(USER_COLUMNS, 5)}) t
+  on conflict (environment, generation, user_no) do update set seq = excluded.seq, gone = false,
+    ${USER_COLUMNS.map(([name]) => `${name} = excluded.${name}`).join(', ')}`
+const BURY_USERS = `update user_facts set seq = $3, gone = true, ${USER_COLUMNS.map(([name]) => `${name} = null`).join(', ')}
+  where environment = $1 and generation = $2 and user_no in (select unnest($4::bigint[])) and not gone`
+
+export const userTable = {
+  load: async (tx: Tx, environment: Environment, generation: number, users: number[]): Promise<StoredRow[]> =>
+    (await tx.query<StoredRow>({ name: 'load-user-facts', text: LOAD_USERS, values: [environment, generation, users] })).rows,
+  async store(tx: Tx, environment: Environment, generation: number, seq: number, rows: StoredRow[]): Promise<void> {
+    if (rows.length === 0) return
+    const values = USER_COLUMNS.map((_, i) => arrayOf(rows, row => row.values[i] ?? null))
+    await tx.query({
+      name: 'store-user-facts',
+      text: STORE_USERS,
+      values: [environment, generation, seq, rows.map(({ no }) => no), ...values],
+    })
+  },
+  async bury(tx: Tx, environment: Environment, generation: number, seq: number, users: number[]): Promise<void> {
+    if (users.length > 0) await tx.query({ name: 'bury-user-facts', text: BURY_USERS, values: [environment, generation, seq, users] })
+  },
+}
