@@ -3,10 +3,12 @@ import { JOB_CHANNEL } from '../domain/jobs/sql.ts'
 import type { Batch } from '../domain/jobs/sweep.ts'
 import { takeBatch } from '../domain/jobs/take-batch.ts'
 import { LOG_CHANNEL } from '../domain/log/consumer.ts'
+import { FACTS_CHANNEL } from '../domain/marks/mark.ts'
 import { connect, type Pool } from '../store/connect.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome } from '../workflows/engine/handler.ts'
 import { executor } from './executor.ts'
+import { startFactFolds } from './fact-folds.ts'
 import { startListener } from './listener.ts'
 import { type Consumer, startConsumers } from './log-consumers.ts'
 import { startPresence } from './presence.ts'
@@ -82,14 +84,20 @@ export async function startWorker({
   const kinds = [...jobs.kinds, ...timersByKind.keys()]
   const sweep = startSweep({ pool, queue, kinds, takeBatch: take, claimBySweep: jobs.claimBySweep, log })
   const logConsumers = startConsumers({ pool, consumers, claimOnInsert: jobs.claimOnInsert, log, at })
+  const folds = startFactFolds({ pool, log, at })
   for (const kind of kinds) await queue.listen(kind, batch => take(kind, batch))
   const presence = startPresence(pool, kinds)
   const listener = startListener(
     url,
-    { [JOB_CHANNEL]: sweep.wake, [LOG_CHANNEL]: environment => logConsumers.wake(Number(environment)) },
+    {
+      [JOB_CHANNEL]: sweep.wake,
+      [LOG_CHANNEL]: environment => logConsumers.wake(Number(environment)),
+      [FACTS_CHANNEL]: environment => folds.wake(Number(environment)),
+    },
     () => {
       sweep.wake()
       logConsumers.wakeAll()
+      folds.wakeAll()
     },
   )
   return {
@@ -99,7 +107,7 @@ export async function startWorker({
       // What is released is for other workers to dispatch.
       const swept = sweep.stop()
       await Promise.all([listener.stop(), presence.stop()])
-      await Promise.all([swept, logConsumers.stop()])
+      await Promise.all([swept, logConsumers.stop(), folds.stop()])
       await executed
       await queue.close()
       await Promise.all(firing)

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { findUsers } from '../events/look-up.ts'
-import { TRAIT_FIELDS, type UserTraits, updateTraits } from '../events/traits.ts'
+import { TRAIT_FIELDS, type UserTraits, updateOrigin, updateTraits } from '../events/traits.ts'
 import type { Platform } from '../platform.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 import { isoMicros, micros } from '../time/instant.ts'
@@ -81,6 +81,8 @@ export async function updateTraitsByPurchase(
 ): Promise<void> {
   const traits = (await findUsers(tx, environment, 'id', [user])).get(user)
   if (!traits) return
-  if (updateTraits(traits, { platform, ...(country !== null && { device: { country } }) }, micros(at)))
-    await writeUsers(tx, environment, new Map([[user, { traits }]]))
+  const said = { platform, ...(country !== null && { device: { country } }) }
+  const isNewer = updateTraits(traits, said, micros(at))
+  const isOlder = updateOrigin(traits, said, micros(at))
+  if (isNewer || isOlder) await writeUsers(tx, environment, new Map([[user, { traits }]]))
 }

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { eraseFromExports } from '../exports/erasure.ts'
+import { eraseFacts } from '../facts/fold-users.ts'
 import { deleteJobs } from '../jobs/sql.ts'
 import type { Pseudonyms } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
@@ -61,9 +62,10 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   await lockIngestion(tx, environment)
   // Lineages are locked before the user, in the order in which purchases lock them.
   await tx.query('select 1 from lineages where environment = $1 and user_id = $2 order by id for no key update', [environment, user])
-  const locked = await tx.query('select 1 from users where environment = $1 and id = $2 for update', [environment, user])
+  const locked = await tx.query<{ no: number }>('select no from users where environment = $1 and id = $2 for update', [environment, user])
   if (locked.rowCount === 0) throw notFound('customer')
   await eraseJobs(tx, environment, user)
+  const { no } = locked.rows[0]!
   // Before the user's events are deleted: they tell which files have rows of the user.
   await eraseFromExports(tx, environment, user, pseudonym)
   for (const statement of ERASE) await tx.query(statement, [environment, user])
@@ -71,5 +73,6 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   const named = identities.map(({ id }) => id)
   await tx.query(PSEUDONYMIZE, [environment, user, pseudonym, named, named.map(id => secrets.pseudonym(id))])
   for (const statement of REPLACE_IN_CONDITIONS) await tx.query(statement, [environment, user, pseudonym])
+  await eraseFacts(tx, environment, no)
   return pseudonym
 }

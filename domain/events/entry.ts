@@ -28,6 +28,8 @@ export type Entry = {
   money: Money
   /** The purchase that emits the event; absent for a posted event. */
   purchase?: number
+  /** Last known values of the user, of a posted event that is a transaction: for what the event does not say. */
+  known?: { country: string | null; app_version: string | null; locale: string | null }
 }
 
 /** In SQL: the caller's id of an event, else the event's public id. Within the log an emitted event has a key of its purchase instead. */

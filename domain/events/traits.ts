@@ -12,26 +12,31 @@ const LATEST = [
   'sdk_version',
 ] as const
 const FIRST = ['media_source', 'campaign', 'ad_set', 'ad'] as const
-type Field = (typeof LATEST)[number] | (typeof FIRST)[number]
+/** The columns of first known values, each with the value of an event that it keeps. */
+const ORIGIN = { first_platform: 'platform', first_country: 'country', first_app_version: 'app_version', first_locale: 'locale' } as const
+const ORIGINS = Object.keys(ORIGIN) as (keyof typeof ORIGIN)[]
+type Field = (typeof LATEST)[number] | (typeof FIRST)[number] | keyof typeof ORIGIN
 
 /**
- * What events say about a user: the last known device, app and platform, the first known attribution, the times of both, and when the user
- * was last seen (µs).
+ * What events say about a user: the last known device, app and platform, the first known ones, the first known attribution, the times of each, and
+ * when the user was last seen (µs).
  */
 export type UserTraits = { [field in Field]: string | null } & {
   known_at: number | null
+  first_known_at: number | null
   attributed_at: number | null
   last_seen_at: number | null
 }
 
 /** The columns of `users` that the traits fill. */
-export const TRAIT_FIELDS = [...LATEST, ...FIRST, 'known_at', 'attributed_at', 'last_seen_at'] as const
+export const TRAIT_FIELDS = [...LATEST, ...FIRST, ...ORIGINS, 'known_at', 'first_known_at', 'attributed_at', 'last_seen_at'] as const
 
 /** Of `users u`. */
 export const TRAIT_COLUMNS = [
   ...LATEST,
   ...FIRST,
-  ...['known_at', 'attributed_at', 'last_seen_at'].map(at => `(extract(epoch from ${at}) * 1000000)::bigint as ${at}`),
+  ...ORIGINS,
+  ...['known_at', 'first_known_at', 'attributed_at', 'last_seen_at'].map(at => `(extract(epoch from ${at}) * 1000000)::bigint as ${at}`),
 ]
   .map(column => (column.startsWith('(') ? column : `u.${column}`))
   .join(', ')
@@ -73,6 +78,26 @@ export function updateTraits(
     if (value === undefined || traits[field] === value || (!older && traits[field] !== null)) continue
     traits[field] = value
     if (older) traits.attributed_at = at
+    changed = true
+  }
+  return changed
+}
+
+/** The first known attribution as one text, to see whether it has changed. */
+export const attributionOf = (traits: UserTraits): string => JSON.stringify(FIRST.map(field => traits[field]))
+
+/**
+ * Updates what was known of a user first, by one event (`at`: its time in µs); true when something changed. The oldest event counts, a later one only
+ * fills gaps: the figures of the past must not move when the user updates the app.
+ */
+export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app'>, at: number): boolean {
+  let changed = false
+  const older = traits.first_known_at === null || at < traits.first_known_at
+  for (const column of ORIGINS) {
+    const value = SENT.find(([field]) => field === ORIGIN[column])![1](item)
+    if (value === undefined || traits[column] === value || (!older && traits[column] !== null)) continue
+    traits[column] = value
+    if (older) traits.first_known_at = at
     changed = true
   }
   return changed

@@ -51,3 +51,12 @@ export async function foldUsers(tx: Tx, environment: Environment, numbers: numbe
   if (building !== null && rebuilt.length > 0) await writeFacts(tx, environment, building, rebuilt)
   return failed
 }
+
+/** Removes the facts of a user who was deleted, and the user's mark. The last writes of the erasing transaction. */
+export async function eraseFacts(tx: Tx, environment: Environment, no: number): Promise<void> {
+  await tx.query('delete from stale_users where environment = $1 and user_no = $2', [environment, no])
+  await tx.query('delete from set_aside_users where environment = $1 and user_no = $2', [environment, no])
+  const { generation, building } = await generationsOf(tx, environment)
+  const gone: FactsOfUser[] = [{ no, user: '', facts: null }]
+  for (const one of building === null ? [generation] : [generation, building]) await writeFacts(tx, environment, one, gone)
+}

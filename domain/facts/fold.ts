@@ -8,9 +8,6 @@ import { screensOf } from './screens.ts'
 import { dayOf, type Source, seconds, sourceOfPeriod } from './sources.ts'
 import { type LoneRefund, type Transaction, transactionsOf } from './transactions.ts'
 
-/** Of the rules below. Facts that were folded by other rules are folded anew. */
-export const FOLD_VERSION = 1
-
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
 /** By time, then by what is stated: the order in which facts arrived must not matter. */
 const inOrder = (a: Transaction, b: Transaction) => a.at - b.at || RANK[a.kind] - RANK[b.kind] || (keyOf(a) < keyOf(b) ? -1 : 1)
@@ -19,7 +16,7 @@ const keyOf = ({ source }: Transaction) =>
 
 /**
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
- * (`domain/subscriptions`). Throws a RangeError for an amount that no fact can hold.
+ * (`domain/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
  */
 export function factsOf(life: Life): Facts {
   const { user } = life

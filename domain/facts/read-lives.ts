@@ -26,7 +26,9 @@ const TRANSACTIONS = `
   order by e.happened_at, e.id`
 
 /** The names of the events that say that a user saw a screen. */
-export const SCREEN_EVENTS = ['screen_shown', 'screen_interacted'] as const
+const SCREEN_EVENTS = ['screen_shown', 'screen_interacted'] as const
+const screenEvents = new Set<string>(SCREEN_EVENTS)
+export const isScreenEvent = (name: string): boolean => screenEvents.has(name)
 
 /** In SQL: the screen of an event `e`. */
 export const SCREEN_OF = `coalesce(e.screen_id, e.properties ->> 'screen_id')`

@@ -8,8 +8,10 @@ import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
 import { findTransactions, findUsers, lookUp } from '../events/look-up.ts'
-import { type UserTraits, updateLastSeen, updateTraits } from '../events/traits.ts'
+import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
+import { isScreenEvent } from '../facts/read-lives.ts'
+import { mark, markViewers } from '../marks/mark.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
@@ -38,14 +40,20 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
   await createNewUsers(tx, environment, fresh, found.now)
 
   const changed = new Map<string, UserTraits>()
+  // Users whose facts change with what is first known of them.
+  const rooted = new Set<string>()
   const entries: Entry[] = []
   for (const { index, item, at, user, platform, transactionKey } of fresh) {
     if (user) {
+      const attribution = attributionOf(user)
       const isKnownBetter = updateTraits(user, item, at)
+      const isKnownSooner = updateOrigin(user, item, at)
       const isSeenLater = updateLastSeen(user, at, found.now)
-      if (isKnownBetter || isSeenLater) changed.set(user.id, user)
+      if (isKnownSooner || attributionOf(user) !== attribution) rooted.add(user.id)
+      if (isKnownBetter || isKnownSooner || isSeenLater) changed.set(user.id, user)
     }
     const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
+    if (user && isFact(entry)) entry.known = { country: user.country, app_version: user.app_version, locale: user.locale }
     entries.push(entry)
     results[index] = { status: 'created', id: entry.id }
   }
@@ -54,6 +62,7 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
     results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
   }
   const recounted = await updateUsers(tx, environment, entries, changed)
+  await markChanged(tx, environment, entries, rooted)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
   if (recounted.length > 0) await recount(tx, environment, recounted)
   return results as ItemResult[]
@@ -92,11 +101,21 @@ async function createNewUsers(tx: Tx, environment: Environment, newItems: NewIte
   for (const user of users) Object.assign(user, found.get(user.identity_id!) ?? { id: created.get(user.identity_id!), last_seen_at: now })
 }
 
+const viewsOf = (entries: Entry[]) => entries.filter(({ user, item }) => user !== null && isScreenEvent(item.event_name))
+
+/** Marks the users whose facts the entries change; their rows are locked. */
+async function markChanged(tx: Tx, environment: Environment, entries: Entry[], rooted: Set<string>): Promise<void> {
+  const users = new Set([...rooted, ...entries.filter(isFact).map(entry => entry.user!)])
+  await mark(tx, environment, [...users].sort())
+  const seen = viewsOf(entries).map(({ user, at }) => ({ user: user!, at: Math.floor(at / 1_000_000) }))
+  await markViewers(tx, environment, seen)
+}
+
 /** Updates the users by the entries; returns the users that must be recounted when the entries are stored. */
 async function updateUsers(tx: Tx, environment: Environment, entries: Entry[], changed: Map<string, UserTraits>): Promise<string[]> {
   const facts = entries.filter(isFact)
   const changes = new Map<string, UserChange>([...changed].map(([user, traits]) => [user, { traits }]))
-  const users = [...changed.keys(), ...facts.map(entry => entry.user!)]
+  const users = [...changed.keys(), ...facts.map(entry => entry.user!), ...viewsOf(entries).map(entry => entry.user!)]
   if (users.length === 0) return []
   await lockUsers(tx, environment, users)
   const { statuses, added, recounted } = await foldPosted(tx, environment, facts)

@@ -2,6 +2,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import { projectKey, secretKey } from '../../store/ids.ts'
 import { PARTITIONS } from '../events/partition.ts'
+import { FOLD_VERSION } from '../marks/mark.ts'
 import { storeKey } from './keys.ts'
 import type { Secrets } from './secrets.ts'
 
@@ -19,9 +20,10 @@ export async function createProject(tx: Tx, secrets: Secrets, input: NewProject)
   const { rows } = await tx.query<{ id: number }>('insert into projects (name) values ($1) returning id', [input.name])
   const id = rows[0]!.id
   await tx.query(
-    `with created as (insert into environments (project, kind) values ($1, 'production'), ($1, 'sandbox') returning id)
+    `with created as (insert into environments (project, kind) values ($1, 'production'), ($1, 'sandbox') returning id),
+     states as (insert into fact_state (environment, fold_version) select id, $3 from created)
      insert into log_positions (environment, partition) select created.id, p from created, generate_series(0, $2::int - 1) p`,
-    [id, PARTITIONS],
+    [id, PARTITIONS, FOLD_VERSION],
   )
   await storeKey(tx, secrets, id, 'secret', keys.secretKey)
   await storeKey(tx, secrets, id, 'project', keys.projectKey)

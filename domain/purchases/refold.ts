@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
+import { mark } from '../marks/mark.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
 import { postedFacts } from '../subscriptions/posted.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
@@ -33,5 +34,6 @@ export async function refold(tx: Tx, environment: Environment, users: string[]):
   await storeDerived(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
   await recount(tx, environment, users, statuses)
+  await mark(tx, environment, users)
   await emit(tx, environment, emissions)
 }

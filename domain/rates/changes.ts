@@ -3,6 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { announceJobs, deleteJob } from '../jobs/job.ts'
 import { insertJobs, suspendJobs } from '../jobs/sql.ts'
+import { markSums } from '../marks/mark.ts'
 import { lockUsers } from '../users/user.ts'
 
 // Facts and events hold no converted money, so an import of rates writes none of them. Only the sums stored with customers follow, as soon as
@@ -69,7 +70,8 @@ async function step(tx: Tx, environment: Environment): Promise<'more' | 'unsettl
   if (!change) return 'nothing'
   if (!(await isSettled(tx, environment))) return 'unsettled'
   const { users, read, happened, id } = await usersAfter(tx, environment, change)
-  if (users.length > 0) await mark(tx, environment, users)
+  await lockUsers(tx, environment, [], users)
+  await markSums(tx, environment, users)
   if (read < AT_ONCE) {
     await tx.query('delete from rate_changes where environment = $1', [environment])
     return 'nothing'
@@ -121,14 +123,4 @@ from (select) one left join lateral (select happened, id from looked order by ha
 async function usersAfter(tx: Tx, environment: Environment, { generation }: Change): Promise<Looked> {
   const { rows } = await tx.query<Looked>({ name: 'users-of-rate-changes', text: LOOK, values: [environment, generation] })
   return rows[0]!
-}
-
-/** Marks users whose facts and sums are to be folded again. */
-async function mark(tx: Tx, environment: Environment, users: string[]): Promise<void> {
-  await lockUsers(tx, environment, [], users)
-  await tx.query(
-    `insert into stale_users (environment, user_no) select $1, u.no from unnest($2::text[]) k(id)
-     cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u order by u.no on conflict do nothing`,
-    [environment, users],
-  )
 }

@@ -3,6 +3,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { moveClock, nextDueUntil, pendingNow } from '../clock/clock.ts'
 import type { Environment } from '../environment.ts'
+import { drainMarks } from '../folding/fold-batch.ts'
 import { beginTurns, endTurns, giveTurn, type TurnJob } from '../jobs/clock-turns.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/history.ts'
 import { conflict, invalidField, Refusal } from '../refusal.ts'
@@ -50,6 +51,8 @@ const POLLS_MS = [2, 2, 4, 8]
 const POLL_MS = 20
 /** A turn is given again so often: its time is limited. */
 const REPEAT_MS = 1_000
+/** Marked users that are folded before the transaction of the advance is heard of again. */
+const MARKS_AT_ONCE = 2_000
 const TIMER_KINDS = TIMERS.map(({ kind }) => kind)
 
 /**
@@ -75,6 +78,7 @@ export async function advanceClock(
     }
     await moveClock(pool, environment, target)
     await drain()
+    while (!(await drainMarks(pool, environment, MARKS_AT_ONCE))) await beat()
     // What is left when the time is over, the housekeeping of the workers removes.
     await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
   } finally {

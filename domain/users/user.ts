@@ -2,6 +2,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
+import { announceMarks, markInserted } from '../marks/mark.ts'
 import { notFound } from '../refusal.ts'
 
 export type User = { id: string; created_at: string; identity_id: string | null }
@@ -42,10 +43,14 @@ export async function requireUser(db: Db, environment: Environment, user: string
 export async function createUser(tx: Tx, environment: Environment): Promise<User> {
   await lockCreationShared(tx, environment)
   const { rows } = await tx.query<User>(
-    `insert into users (environment, id, created_at, last_seen_at) select $1, $2, t, t from environment_now($1) t
-     returning id, created_at, identity_id`,
+    `with inserted as (
+       insert into users (environment, id, created_at, last_seen_at) select $1, $2, t, t from environment_now($1) t
+       returning environment, no, id, created_at, identity_id
+     ), marked as (${markInserted('inserted')})
+     select id, created_at, identity_id from inserted`,
     [environment, userId()],
   )
+  announceMarks(tx, environment)
   return rows[0]!
 }
 
@@ -58,11 +63,15 @@ export async function createIdentifiedUsers(tx: Tx, environment: Environment, id
   await lockCreationShared(tx, environment)
   const sorted = [...new Set(identities)].sort()
   const { rows } = await tx.query<{ id: string; identity_id: string }>(
-    `insert into users (environment, id, created_at, last_seen_at, identity_id)
-     select $1, u.id, t, t, u.identity_id from environment_now($1) t, unnest($2::text[], $3::text[]) with ordinality u(id, identity_id, n) order by n
-     on conflict (environment, identity_id) where identity_id is not null do nothing returning id, identity_id`,
+    `with inserted as (
+       insert into users (environment, id, created_at, last_seen_at, identity_id)
+       select $1, u.id, t, t, u.identity_id from environment_now($1) t, unnest($2::text[], $3::text[]) with ordinality u(id, identity_id, n) order by n
+       on conflict (environment, identity_id) where identity_id is not null do nothing returning environment, no, id, identity_id
+     ), marked as (${markInserted('inserted')})
+     select id, identity_id from inserted`,
     [environment, sorted.map(userId), sorted],
   )
+  announceMarks(tx, environment)
   return new Map(rows.map(row => [row.identity_id, row.id]))
 }
 

@@ -14,8 +14,6 @@ alter table users
 create unique index users_by_no on users (no);
 
 alter table events
-  -- Replicas read the log without a look-up per event.
-  add column user_no bigint,
   -- Last known values of the user when a transaction was recorded, for what the event does not say.
   add column known_country text,
   add column known_app_version text,
@@ -33,6 +31,8 @@ create table stale_users (
   environment int not null references environments,
   user_no bigint not null,
   since timestamptz not null default clock_timestamp(),
+  -- The sums stored with the customer are to be counted again, too.
+  sums boolean not null default false,
   primary key (environment, user_no)
 ) with (autovacuum_vacuum_scale_factor = 0, autovacuum_vacuum_threshold = 1000);
 create index stale_users_by_age on stale_users (environment, since, user_no);

@@ -24,14 +24,14 @@ const EXCEPTIONS: Record<string, RegExp> = {
 /** The floors of `domain/`, lowest first: a folder imports only folders of lower floors, types included. The files of `domain/` itself are below all. */
 const FLOORS: string[][] = [
   ['time', 'ledger-history'],
-  ['audit'],
-  ['jobs', 'references', 'users', 'marks', 'pending-screens'],
+  ['audit', 'marks'],
+  ['jobs', 'references', 'users', 'pending-screens'],
   ['log', 'products', 'pushes', 'screens', 'segments', 'clock'],
   ['events', 'offerings', 'remote-configurations'],
   ['subscriptions', 'projects', 'rates'],
   ['facts'],
   ['customers', 'integrations', 'exports', 'stores'],
-  ['purchases', 'ingestion', 'experiments', 'reports'],
+  ['purchases', 'ingestion', 'folding', 'experiments', 'reports'],
   ['entitlements', 'figures'],
   ['deliveries'],
   ['automation-runs'],

@@ -7,6 +7,7 @@ export type CrashPoint =
   | 'before-end'
   | 'ended'
   | 'consumed'
+  | 'folded'
   | 'delivery-sent'
   | 'delivery-recorded'
   /** Inside a transaction of the worker's own pool: workflows, timers, steps. */

@@ -1,0 +1,76 @@
+import type { Db, Tx } from '../../store/connect.ts'
+import { notifyAfterCommit } from '../../store/notify.ts'
+import type { Environment } from '../environment.ts'
+
+// A mark says that the facts of a user may be out of date. Whoever changes the truth about a user locks the user, writes, and inserts the mark in
+// the same transaction; a fold locks the user before it deletes the mark and reads the truth. So a change that a fold does not see has a
+// mark that the fold does not delete.
+
+/** By the rules of this version facts are folded (`factsOf`). Facts of another version are folded anew. */
+export const FOLD_VERSION = 1
+
+/** Announces that users of an environment were marked. The payload is the environment. */
+export const FACTS_CHANNEL = 'facts'
+
+/** Tells the workers after the commit that users of the environment were marked. */
+export const announceMarks = (tx: Tx, environment: Environment): void => notifyAfterCommit(tx, FACTS_CHANNEL, String(environment))
+
+const MARK = `insert into stale_users (environment, user_no)
+  select $1, u.no from unnest($2::text[]) k(id) cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u
+  order by u.no on conflict do nothing`
+
+/** Marks users whose facts may be out of date when the transaction commits. The caller has locked the users. */
+export async function mark(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+  if (users.length === 0) return
+  await tx.query({ name: 'mark-users', text: MARK, values: [environment, users] })
+  announceMarks(tx, environment)
+}
+
+const MARK_SUMS = `insert into stale_users (environment, user_no, sums)
+  select $1, u.no, true from unnest($2::text[]) k(id) cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u
+  order by u.no on conflict (environment, user_no) do update set sums = true`
+
+/** Marks users whose stored sums are to be counted again, too: a rate of exchange has changed. The caller has locked the users. */
+export async function markSums(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+  if (users.length === 0) return
+  await tx.query({ name: 'mark-sums', text: MARK_SUMS, values: [environment, users] })
+  announceMarks(tx, environment)
+}
+
+const DAY_S = 86_400
+const MARK_VIEWERS = `insert into stale_users (environment, user_no)
+  select distinct $1::int, u.no from unnest($2::text[], $3::float8[]) k(id, at)
+  cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u
+  cross join lateral (select generation from fact_state where environment = $1 limit 1) s
+  cross join lateral (select 1 from transaction_facts f where f.environment = $1 and f.generation = s.generation and f.user_no = u.no
+    and f.happened >= k.at and f.happened <= k.at + ${DAY_S} limit 1) f
+  order by 2 on conflict do nothing`
+
+/**
+ * Marks users who saw a screen at a time (Unix seconds), when one of their transactions happened within the day after it: the screen may have led
+ * to the transaction. A transaction that is not folded yet has a mark of its own.
+ */
+export async function markViewers(tx: Tx, environment: Environment, seen: { user: string; at: number }[]): Promise<void> {
+  if (seen.length === 0) return
+  const values = [environment, seen.map(({ user }) => user), seen.map(({ at }) => at)]
+  const { rowCount } = await tx.query({ name: 'mark-viewers', text: MARK_VIEWERS, values })
+  if (rowCount) announceMarks(tx, environment)
+}
+
+/** Part of a statement that inserts users: marks the rows of `inserted`, which returns their environment and number. */
+export const markInserted = (inserted: string) => `insert into stale_users (environment, user_no)
+  select environment, no from ${inserted} order by no on conflict do nothing`
+
+// From one environment to the next by index: a backlog of one environment is not read.
+const MARKED = `with recursive marked as (
+    (select environment from stale_users order by environment limit 1)
+    union all
+    select (select s.environment from stale_users s where s.environment > m.environment order by s.environment limit 1)
+    from marked m where m.environment is not null
+  ) select environment from marked where environment is not null`
+
+/** The environments in which users are marked. */
+export async function markedEnvironments(db: Db): Promise<Environment[]> {
+  const { rows } = await db.query<{ environment: Environment }>({ name: 'marked-environments', text: MARKED })
+  return rows.map(({ environment }) => environment)
+}

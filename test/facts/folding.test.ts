@@ -1,0 +1,146 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
+import { foldUsers } from '../../domain/facts/fold-users.ts'
+import { drainMarks, foldBatch } from '../../domain/folding/fold-batch.ts'
+import { secretsFrom } from '../../domain/projects/secrets.ts'
+import { transaction } from '../../store/transaction.ts'
+import { APP_SECRET, startApi, type TestApi } from '../harness/api.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+
+let api: TestApi
+let environment: number
+beforeAll(async () => {
+  api = await startApi()
+  environment = api.project.production
+  await product(api, { id: 'monthly', apple_product_id: 'm' })
+})
+afterAll(() => api.stop())
+
+const DAY = 86_400
+const START = Math.floor(Date.parse('2026-03-01T00:00:00Z') / 1000)
+const iso = (days: number) => new Date((START + days * DAY) * 1000).toISOString()
+const apple = (transaction_id: string, original_transaction_id: string) => ({
+  app_store_data: { transaction_id, original_transaction_id, product_id: 'm' },
+})
+const period = (from: number, to: number, price: string) => ({ purchased_at: iso(from), expires_at: iso(to), price, currency: 'EUR' })
+
+type Row = Record<string, unknown>
+const fold = () => drainMarks(api.pool, environment, 10_000)
+const numberOf = async (user: string) => (await api.pool.query('select no from users where id = $1', [user])).rows[0].no as number
+const rowsOf = async (table: string, no: number, order: string): Promise<Row[]> =>
+  (await api.pool.query(`select * from ${table} where environment = $1 and user_no = $2 order by ${order}`, [environment, no])).rows
+const transactionsOf = async (no: number) =>
+  (await rowsOf('transaction_facts', no, 'happened, kind')).map(({ kind, happened, amount, renewal, converted_at, refunded }) => [
+    kind,
+    ((happened as number) - START) / DAY,
+    amount,
+    renewal,
+    converted_at === null ? null : ((converted_at as number) - START) / DAY,
+    refunded,
+  ])
+const changesOf = async (no: number) =>
+  (await rowsOf('subscription_changes', no, 'happened')).map(
+    ({ cause, happened, b_state, a_state, b_amount, a_amount, ended, counts_from }) => [
+      cause,
+      ((happened as number) - START) / DAY,
+      b_state,
+      a_state,
+      b_amount,
+      a_amount,
+      ended,
+      counts_from === null ? null : ((counts_from as number) - START) / DAY,
+    ],
+  )
+
+test('a trial, its conversion, a renewal and a refund become facts, with both sides of every change', async () => {
+  const user = await userOf(api)
+  await purchaseOf(api, user, { ...period(0, 7, '0'), ...apple('t', 'o') })
+  await purchaseOf(api, user, { ...period(7, 37, '10'), ...apple('c', 'o') })
+  const renewal = await purchaseOf(api, user, { ...period(37, 68, '10'), ...apple('r', 'o') })
+  expect(await fold()).toBe(true)
+  const no = await numberOf(user)
+  expect(await transactionsOf(no)).toEqual([
+    [1, 0, 0, null, 7, null],
+    [3, 7, 10_000_000, 1, null, null],
+    [4, 37, 10_000_000, 2, null, null],
+  ])
+  expect(await changesOf(no)).toEqual([
+    [1, 0, 0, 1, null, null, null, null],
+    [2, 7, 1, 2, null, 10_000_000, null, null],
+    [2, 37, 2, 2, 10_000_000, 10_000_000, null, null],
+    [6, 68, 2, 5, 10_000_000, null, 1, 69],
+  ])
+  await api.call('PATCH', renewal.body.url, { body: { refunded_at: iso(40), refunded_amount: '4' } })
+  await fold()
+  expect((await transactionsOf(no)).slice(2)).toEqual([
+    [4, 37, 10_000_000, 2, null, 4_000_000],
+    [6, 40, 4_000_000, null, null, null],
+  ])
+})
+
+test('what is equal is not written again, and a changed row leaves a tombstone', async () => {
+  const user = await userOf(api)
+  const made = await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('once', 'once') })
+  await fold()
+  const no = await numberOf(user)
+  const state = async () => (await api.pool.query('select seq from fact_state where environment = $1', [environment])).rows[0].seq
+  const before = await state()
+  const again = () => transaction(api.pool, tx => foldUsers(tx, environment, [no]))
+  await again()
+  expect(await state()).toBe(before)
+  const [{ id }] = (await rowsOf('transaction_facts', no, 'id')) as [Row]
+  await api.call('PATCH', made.body.url, { body: { refunded_at: iso(3) } })
+  await fold()
+  expect((await api.pool.query('select user_no, kind, seq from transaction_facts where id = $1', [id])).rows).toEqual([
+    { user_no: null, kind: null, seq: await state() },
+  ])
+})
+
+test('a user who cannot be folded is set aside with the reason, the others are folded, and a later fold takes the user back', async () => {
+  const [broken, other] = [await userOf(api), await userOf(api)]
+  for (const user of [broken, other]) await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple(user, user) })
+  const no = await numberOf(broken)
+  const setAmount = (amount: string) => api.pool.query('update purchases set amount = $2 where user_id = $1', [broken, amount])
+  await setAmount('99999999999999')
+  const { failed } = await foldBatch(api.pool, environment)
+  expect(failed).toEqual([{ no, error: '99999999999999 is larger than a fact can hold' }])
+  expect(await transactionsOf(await numberOf(other))).toHaveLength(1)
+  const aside = async () => (await api.pool.query('select user_no from set_aside_users')).rows.map(({ user_no }) => user_no)
+  expect(await aside()).toEqual([no])
+  await setAmount('10')
+  await api.pool.query('insert into stale_users (environment, user_no) values ($1, $2)', [environment, no])
+  await fold()
+  expect([await aside(), (await transactionsOf(no)).length]).toEqual([[], 1])
+})
+
+test('after an erasure no fact and no mark names the user', async () => {
+  const user = await userOf(api)
+  await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('gone', 'gone') })
+  await fold()
+  const no = await numberOf(user)
+  await transaction(api.pool, tx => eraseCustomer(tx, environment, user, secretsFrom(APP_SECRET)))
+  for (const table of ['transaction_facts', 'subscription_changes', 'stale_users'])
+    expect((await api.pool.query(`select 1 from ${table} where user_no = $1`, [no])).rowCount).toBe(0)
+  expect((await api.pool.query('select gone, created from user_facts where user_no = $1', [no])).rows).toEqual([
+    { gone: true, created: null },
+  ])
+})
+
+test('a mark beside a fold that has begun is not lost', async () => {
+  const user = await userOf(api)
+  const made = await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('beside', 'beside') })
+  await fold()
+  const no = await numberOf(user)
+  await api.pool.query('insert into stale_users (environment, user_no) values ($1, $2)', [environment, no])
+  const folding = await api.pool.connect()
+  await folding.query('begin')
+  await folding.query('select 1 from users where no = $1 for no key update', [no])
+  const patched = api.call('PATCH', made.body.url, { body: { refunded_at: iso(3) } })
+  await folding.query('delete from stale_users where user_no = $1', [no])
+  await foldUsers(folding, environment, [no])
+  await folding.query('commit')
+  folding.release()
+  expect((await patched).status).toBe(200)
+  await fold()
+  expect((await transactionsOf(no)).map(([kind]) => kind)).toEqual([2, 6])
+})

@@ -1,0 +1,46 @@
+import type { Logger } from 'pino'
+import type { Environment } from '../domain/environment.ts'
+import { foldBatch } from '../domain/folding/fold-batch.ts'
+import { markedEnvironments } from '../domain/marks/mark.ts'
+import type { Pool } from '../store/connect.ts'
+import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
+import { periodic } from './periodic.ts'
+import { turns } from './turns.ts'
+
+/** Marks whose notification was lost are found this often, and marks of users whom somebody else had locked. */
+const PERIOD_MS = 1_000
+/** Environments that are folded at the same time. */
+const FOLDERS = 2
+
+export type FactFoldsOptions = { pool: Pool; log: Logger; at?: AtCrashPoint }
+
+/** Keeps the facts of figures up to date: folds marked users, one batch a turn, the environments in turn. */
+export function startFactFolds({ pool, log, at = NOWHERE }: FactFoldsOptions) {
+  const line = turns<Environment>(FOLDERS, async environment => {
+    try {
+      const { isFull, failed } = await foldBatch(pool, environment)
+      at('folded')
+      for (const { no, error } of failed) log.error({ environment, user: no, why: error }, 'the facts of a user cannot be folded')
+      return { again: isFull }
+    } catch (error) {
+      log.warn({ err: error, environment }, 'folding facts failed')
+      return { again: false }
+    }
+  })
+  const wake = (environment: Environment): void => line.wake(String(environment), environment)
+  const looking = periodic({
+    periodMs: PERIOD_MS,
+    work: async () => {
+      for (const environment of await markedEnvironments(pool)) wake(environment)
+    },
+    onFailure: error => log.warn({ err: error }, 'looking for marked users failed'),
+  })
+  return {
+    wake,
+    /** Looks for marks. */
+    wakeAll: looking.begin,
+    async stop(): Promise<void> {
+      await Promise.all([line.stop(), looking.stop()])
+    },
+  }
+}
