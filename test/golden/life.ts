@@ -22,7 +22,7 @@ export function historyOfLife(): History {
     now: heardAt,
     products: life.products,
     rates: life.rates,
-    users: life.users.map(user => ({ id: user.id, createdAt: seconds(user.createdAt), properties: {} })),
+    users: life.users.map(user => ({ id: user.id, createdAt: seconds(user.createdAt) })),
     arrivals,
     occurrences: arrivals.filter(arrival => arrival.is === 'event').map(({ user, happenedAt }) => ({ user, happenedAt })),
     segments: {},

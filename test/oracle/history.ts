@@ -17,7 +17,7 @@ export type Product = {
 
 export type Rate = { date: string; currency: string; usdPerUnit: string }
 
-export type User = { id: string; createdAt: Instant; properties: Record<string, string> }
+export type User = { id: string; createdAt: Instant }
 
 /** A purchase as `v4CreatePurchase` recorded it and `v4UpdateUserPurchase` left it. */
 export type Purchase = {

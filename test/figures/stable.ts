@@ -1,0 +1,26 @@
+import { type ChartQuestion, chartAnswer, type Labels } from '../oracle/answer.ts'
+import type { History } from '../oracle/history.ts'
+import { worldOf } from '../oracle/world.ts'
+
+/** Longer than the service may take to hear of everything and to answer. */
+const MEANWHILE = 120
+
+/** The same a little later: what was heard in the test was heard later as well. */
+function later(history: History): History {
+  const since = history.now - MEANWHILE
+  const shifted = (at: number | null) => (at !== null && at >= since ? at + MEANWHILE : at)
+  return {
+    ...history,
+    now: history.now + MEANWHILE,
+    arrivals: history.arrivals.map(arrival =>
+      arrival.is === 'purchase' ? { ...arrival, autoRenewOffAt: shifted(arrival.autoRenewOffAt) } : arrival,
+    ),
+    occurrences: history.occurrences.map(one => ({ ...one, happenedAt: shifted(one.happenedAt)! })),
+  }
+}
+
+/** The answer of the witness; null when it depends on the very second at which the service is asked. */
+export function stableAnswer(history: History, question: ChartQuestion, labels: Labels): ReturnType<typeof chartAnswer> | null {
+  const [now, then] = [history, later(history)].map(one => chartAnswer(worldOf(one), question, labels))
+  return JSON.stringify(now) === JSON.stringify(then) ? now! : null
+}

@@ -1,0 +1,151 @@
+import type { TestApi, TestProjectKeys } from '../harness/api.ts'
+import { heard, namesOfPurchase, type Statement } from '../oracle/heard.ts'
+import type { History, Instant, Product, Rate, Store } from '../oracle/history.ts'
+import type { Plan } from './plans.ts'
+import { statementsOf, userName } from './statements.ts'
+
+const STORES: Store[] = ['iOS', 'Android', 'Stripe', 'Paddle']
+const linked = (id: string, stores = STORES) => Object.fromEntries(stores.map(store => [store, id]))
+
+export const CATALOGUE: Product[] = [
+  { id: 'weekly', duration: 'P1W', linked: linked('weekly') },
+  { id: 'monthly', duration: 'P1M', linked: linked('monthly') },
+  { id: 'quarterly', duration: 'P3M', linked: linked('quarterly') },
+  { id: 'half-yearly', duration: 'P6M', linked: linked('half-yearly') },
+  { id: 'annual', duration: 'P1Y', linked: linked('annual') },
+  { id: 'coins', duration: null, linked: linked('coins', ['iOS', 'Android', 'Paddle']) },
+]
+
+/** What a service has been told, as its caller knows it. */
+export type Told = {
+  history: History
+  project: TestProjectKeys
+  key: string
+  /** Ids of users by their names in the history. */
+  ids: Record<string, string>
+  statements: Statement[]
+}
+
+async function must(api: TestApi, key: string, method: string, path: string, body?: unknown) {
+  const answer = await api.call(method, path, { key, ...(body !== undefined && { body }) })
+  if (answer.status >= 300) throw new Error(`${method} ${path} ${JSON.stringify(body)}: ${answer.status} ${answer.text}`)
+  return answer.body
+}
+
+/** The rates of the whole installation. */
+export async function storeRates(api: TestApi, rates: Rate[]): Promise<void> {
+  for (const { currency, date, usdPerUnit } of rates)
+    await api.pool.query('insert into currency_rates (currency, date, usd_per_unit) values ($1, $2, $3)', [currency, date, usdPerUnit])
+}
+
+async function createProducts(api: TestApi, key: string): Promise<void> {
+  for (const { id, duration, linked: links } of CATALOGUE)
+    await must(api, key, 'POST', '/v4/products', {
+      id,
+      type: duration === null ? 'consumable' : 'subscription',
+      ...(duration !== null && { duration }),
+      apple_product_id: links.iOS,
+      google_product_id: links.Android,
+      ...(links.Stripe && { stripe_product_id: links.Stripe }),
+      paddle_product_id: links.Paddle,
+    })
+}
+
+async function createUsers(api: TestApi, key: string, plan: Plan, now: Instant): Promise<Record<string, string>> {
+  const ids: Record<string, string> = {}
+  for (const [n, { createdAgo, group }] of plan.users.entries()) {
+    const { id } = await must(api, key, 'POST', '/v4/users', { environment: plan.isSandbox ? 'sandbox' : 'prod' })
+    // Nothing has read or folded the user yet.
+    await api.pool.query('update users set created_at = to_timestamp($2) where id = $1', [id, now - createdAgo])
+    if (group) await must(api, key, 'POST', `/v4/users/${id}/properties`, { properties: [{ key: 'group', value: group }] })
+    ids[userName(n)] = id
+  }
+  return ids
+}
+
+const named = (body: Record<string, unknown>, ids: Record<string, string>) =>
+  'customer_uid' in body ? { ...body, customer_uid: ids[body.customer_uid as string] } : body
+
+/** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. */
+export async function tell(
+  api: TestApi,
+  key: string,
+  statements: Statement[],
+  ids: Record<string, string>,
+): Promise<{ statement: Statement; heardAt: Instant }[]> {
+  const taken: { statement: Statement; heardAt: Instant }[] = []
+  const urls = new Map<string, string>()
+  const clock = () => Math.floor(Date.now() / 1000)
+  for (let i = 0; i < statements.length; ) {
+    const statement = statements[i]!
+    const heardAt = clock()
+    if (statement.is === 'event') {
+      const rest = statements.slice(i)
+      const end = rest.findIndex(one => one.is !== 'event')
+      const batch = end === -1 ? rest : rest.slice(0, end)
+      const { results } = await must(api, key, 'POST', '/v4/events', { events: batch.map(one => named(one.body, ids)) })
+      for (const [n, result] of (results as { status: string; error: unknown }[]).entries()) {
+        if (result.status === 'rejected') throw new Error(`${JSON.stringify(batch[n])}: ${JSON.stringify(result.error)}`)
+        if (result.status === 'created') taken.push({ statement: batch[n]!, heardAt })
+      }
+      i += batch.length
+      continue
+    }
+    const isPurchase = statement.is === 'purchase'
+    const name = isPurchase
+      ? `${namesOfPurchase(statement.body).store}|${namesOfPurchase(statement.body).transaction}`
+      : `${statement.store}|${statement.transaction}`
+    const path = isPurchase ? `/v4/users/${ids[statement.user]}/purchases` : urls.get(name)
+    i++
+    if (!path) continue
+    const answer = await api.call(isPurchase ? 'POST' : 'PATCH', path, { key, body: statement.body })
+    // Known already, or about a period that is not the last one: the service refuses it, and nothing was said.
+    if (answer.status === 409) continue
+    if (answer.status >= 300) throw new Error(`${path} ${JSON.stringify(statement.body)}: ${answer.status} ${answer.text}`)
+    if (isPurchase) urls.set(name, answer.body.url)
+    taken.push({ statement, heardAt })
+  }
+  return taken
+}
+
+/** All events of the log, those included that the service itself told. */
+async function occurrencesOf(api: TestApi, key: string, ids: Record<string, string>): Promise<History['occurrences']> {
+  const names = Object.fromEntries(Object.entries(ids).map(([name, id]) => [id, name]))
+  const occurrences: History['occurrences'] = []
+  for (let offset = 0; ; offset += 40) {
+    const { data, has_more } = await must(api, key, 'GET', `/v4/events?limit=40&offset=${offset}&sort_order=asc`)
+    for (const event of data)
+      if (event.customer_uid) occurrences.push({ user: names[event.customer_uid]!, happenedAt: Date.parse(event.happened_at) / 1000 })
+    if (!has_more) return occurrences
+  }
+}
+
+/** Tells a new project what the plan says. */
+export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise<Told> {
+  const project = await api.newProject()
+  const key = plan.isSandbox ? project.sandbox : project.secret
+  const now = Math.floor(Date.now() / 1000)
+  await createProducts(api, key)
+  const ids = await createUsers(api, key, plan, now)
+  const segment = await must(api, key, 'POST', '/v4/segments', {
+    name: 'Group a',
+    conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
+  })
+  const taken = await tell(api, key, statementsOf(plan, now), ids)
+  const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
+  return {
+    project,
+    key,
+    ids,
+    statements: taken.map(one => one.statement),
+    history: {
+      now: Math.floor(Date.now() / 1000),
+      products: CATALOGUE,
+      rates,
+      users: plan.users.map((user, n) => ({ id: userName(n), createdAt: now - user.createdAgo })),
+      arrivals: heard(taken),
+      occurrences: await occurrencesOf(api, key, ids),
+      segments: { [segment.id]: inGroup },
+    },
+  }
+}
