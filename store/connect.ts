@@ -60,6 +60,8 @@ export type PoolOptions = {
   pipelined?: boolean
   /** Joins by hash only: for statements with many rows that first read every table by its index. */
   hashJoins?: boolean
+  /** For statements that read a great part of a table: joins by hash, scans of every kind, memory for them. */
+  scans?: boolean
   /** Called inside each `transaction`, when all of its statements are done. */
   beforeCommit?: (() => void) | undefined
 }
@@ -97,6 +99,7 @@ export function connect({
   planOnce: plansOnce = false,
   pipelined = false,
   hashJoins: hashes = false,
+  scans = false,
   beforeCommit,
 }: PoolOptions): Pool {
   const settings = {
@@ -113,9 +116,8 @@ export function connect({
     // bitmap scans are off, as every statement here has an index that gives its rows in order.
     plan_cache_mode: plansOnce ? 'force_generic_plan' : 'force_custom_plan',
     ...(plansOnce && { enable_sort: 'off', enable_incremental_sort: 'off' }),
-    ...(hashes && { enable_nestloop: 'off', enable_mergejoin: 'off' }),
-    enable_seqscan: 'off',
-    enable_bitmapscan: 'off',
+    ...((hashes || scans) && { enable_nestloop: 'off', enable_mergejoin: 'off' }),
+    ...(scans ? { work_mem: '64MB' } : { enable_seqscan: 'off', enable_bitmapscan: 'off' }),
     // Compiling the statement that exports a large part takes longer than executing it.
     jit: 'off',
   }

@@ -34,11 +34,11 @@ export type FactSource = {
   asOf: number
   query(statement: Statement): Promise<Row[]>
   /**
-   * The name of a relation (user_no, happened) of the times at which users had events. Unless `exact`, it may leave out all but the first and
-   * the last time of a user in a UTC day: enough to tell who was active in a time that contains a midnight, as its edge or inside. null: this
-   * driver does not know exact times, ask Postgres.
+   * What stands behind `from`: (user_no, happened) of the times from `from` until `to` at which users had events, and perhaps of others. Unless
+   * `exact`, it may leave out all but the first and the last time of a user in a UTC day: enough to tell who was active in a time that contains
+   * a midnight, as its edge or inside. null: this driver does not know exact times, ask Postgres.
    */
-  occurrences(exact: boolean): Promise<string | null>
+  occurrences(window: { from: number; to: number }, exact: boolean): Promise<string | null>
   /** The numbers of words that occur; a word that nobody has is left out. */
   numbersOf(words: string[]): Promise<Map<string, number>>
   wordsOf(numbers: number[]): Promise<Map<number, string>>

@@ -1,0 +1,82 @@
+import { DateTime, IANAZone } from 'luxon'
+import { hourStarts, localStarts } from './calendar.ts'
+
+export const UNITS = ['hour', 'day', 'week', 'month'] as const
+export type BucketUnit = (typeof UNITS)[number]
+
+/** A half-open interval of Unix seconds. */
+export type TimeWindow = { from: number; to: number }
+
+/** Most buckets of a window. */
+export const MAX_BUCKETS = 2_000
+
+const STEP = { hour: 3_600, day: 86_400, week: 604_800 }
+
+/**
+ * When the buckets of the window begin, in order; more than `limit` are not computed. Without a zone they step from the beginning, months as
+ * in the calendar of UTC (the day of the month is cut to the month's length). With a zone they are its calendar units, the first one cut at
+ * the beginning.
+ */
+export function bucketStarts(window: TimeWindow, unit: BucketUnit, zone: string | null, limit = MAX_BUCKETS): number[] {
+  const starts: number[] = []
+  for (const start of allStarts(window.from, unit, zone)) {
+    if (start >= window.to || starts.length === limit) break
+    starts.push(start)
+  }
+  return starts
+}
+
+function* allStarts(from: number, unit: BucketUnit, zone: string | null): Generator<number> {
+  if (zone !== null) {
+    yield from
+    yield* unit === 'hour' ? hourStarts(IANAZone.create(zone), from) : localStarts(IANAZone.create(zone), from, unit)
+  } else if (unit === 'month') {
+    const first = DateTime.fromSeconds(from, { zone: 'utc' })
+    for (let months = 0; ; months++) yield first.plus({ months }).toSeconds()
+  } else for (let start = from; ; start += STEP[unit]) yield start
+}
+
+/** The window of the same length that ends where this one begins. */
+export const windowBefore = ({ from, to }: TimeWindow): TimeWindow => ({ from: from - (to - from), to: from })
+
+/**
+ * Consecutive intervals of time, by their starts in order; the last one ends at `end`.
+ */
+export type Grid = { starts: readonly number[]; end: number }
+
+type Run = { first: number; last: number; start: number; step: number; until: number }
+
+/** The starts as runs of equal steps. */
+function runsOf({ starts, end }: Grid): Run[] {
+  const runs: Run[] = []
+  for (const [i, start] of starts.entries()) {
+    const until = starts[i + 1] ?? Math.max(end, start)
+    const run = runs.at(-1)
+    if (run && (run.step === 0 || start === run.start + (i - run.first) * run.step)) {
+      run.step ||= start - run.start
+      run.last = i
+      run.until = until
+    } else runs.push({ first: i, last: i, start, step: 0, until })
+  }
+  return runs
+}
+
+/**
+ * SQL for the number of the interval that a time lies in, for times from the first start on. Equal steps take one division, whatever their
+ * number; a binary search chooses between the runs of equal steps.
+ */
+export function intervalSql(time: string, grid: Grid, floorDivide: (a: string, b: string) => string): string {
+  const within = ({ first, last, start, step, until }: Run): string => {
+    if (step === 0) return String(first)
+    const steps = floorDivide(start === 0 ? time : `(${time} - ${start})`, String(step))
+    const number = first === 0 ? steps : `${first} + ${steps}`
+    // The last interval may be longer than the step.
+    return until > start + (last - first + 1) * step ? `least(${number}, ${last})` : number
+  }
+  const search = (runs: readonly Run[]): string => {
+    if (runs.length === 1) return within(runs[0]!)
+    const middle = runs.length >> 1
+    return `case when ${time} < ${runs[middle]!.start} then ${search(runs.slice(0, middle))} else ${search(runs.slice(middle))} end`
+  }
+  return search(runsOf(grid))
+}

@@ -1,0 +1,123 @@
+import { performance } from 'node:perf_hooks'
+import pg from 'pg'
+import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { Refusal } from '../refusal.ts'
+import type { Dialect, FactSource, Relation, RelationColumn, Row, Statement } from './source.ts'
+
+const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
+const WHOLE = new Set<number>([INT2, INT4, INT8, NUMERIC])
+
+/** Whole numbers of any size without loss: the types of the pools read 64 bits as numbers. */
+const exactTypes = {
+  getTypeParser: (oid: number) => (text: string) => (WHOLE.has(oid) ? BigInt(text) : oid === BOOL ? text === 't' : text),
+} as unknown as pg.CustomTypesConfig
+
+const rowsOf = (table: string, environment: Environment, generation: number, alive: string) =>
+  `(select * from ${table} where environment = ${environment} and generation = ${generation} and ${alive})`
+
+/** Statements of one snapshot, under one limit of time. */
+type Snapshot = { tx: Tx; environment: Environment; generation: number; asOf: number; startedAt: number }
+
+const tooLate = () => new Refusal('upstream_timeout', 'the database took too long')
+/** Until then the limit of the connection for a statement is close enough. */
+const WORTH_A_LIMIT_MS = 1_000
+
+async function limitTime({ tx, startedAt }: Snapshot): Promise<void> {
+  const spent = performance.now() - startedAt
+  if (spent < WORTH_A_LIMIT_MS) return
+  const left = Math.floor(STATEMENT_TIMEOUT_MS - spent)
+  if (left < 1) throw tooLate()
+  await tx.query(`set local statement_timeout = ${left}`)
+}
+
+const literal = ({ values }: RelationColumn) => `{${values.join(',')}}`
+
+/** `name (columns) as materialized (…)` with its parameters, numbered from `first`. */
+function materialized({ name, columns }: Relation, first: number): { sql: string; values: string[] } {
+  const arrays = columns.map(({ wide }, i) => `$${first + i}::${wide ? 'numeric' : 'bigint'}[]`)
+  const sql = `${name} (${columns.map(column => column.name).join(', ')}) as materialized (select * from unnest(${arrays.join(', ')}))`
+  return { sql, values: columns.map(literal) }
+}
+
+function withRelations({ text, relations = [] }: Statement): { text: string; values: string[] } {
+  const values: string[] = []
+  const parts = relations.map(relation => {
+    const part = materialized(relation, values.length + 1)
+    values.push(...part.values)
+    return part.sql
+  })
+  return { text: parts.length === 0 ? text : `with ${parts.join(', ')} select * from (${text}) answer`, values }
+}
+
+function dialectOf(environment: Environment, generation: number): Dialect {
+  return {
+    tables: {
+      transactions: rowsOf('transaction_facts', environment, generation, 'kind is not null'),
+      changes: rowsOf('subscription_changes', environment, generation, 'cause is not null'),
+      users: rowsOf('user_facts', environment, generation, 'not gone'),
+    },
+    // Postgres cuts a quotient towards zero.
+    floorDivide: (a, b) => `((${a} - ((${a} % ${b} + ${b}) % ${b})) / ${b})`,
+    wide: expression => `(${expression})::numeric`,
+  }
+}
+
+function sourceOf(snapshot: Snapshot): FactSource {
+  const { tx, environment, generation, asOf } = snapshot
+  return {
+    driver: 'postgres',
+    dialect: dialectOf(environment, generation),
+    asOf,
+    async query(statement) {
+      await limitTime(snapshot)
+      const { rows } = await tx.query<Row>({ ...withRelations(statement), types: exactTypes })
+      return rows
+    },
+    occurrences: async ({ from, to }) =>
+      `(select u.no as user_no, floor(extract(epoch from e.happened_at))::bigint as happened
+        from events e join users u on u.environment = e.environment and u.id = e.user_id
+        where e.environment = ${environment} and e.happened_at >= to_timestamp(${from}) and e.happened_at < to_timestamp(${to}))`,
+    async numbersOf(words) {
+      const { rows } = await tx.query<{ no: number; word: string }>(
+        `select w.no, w.word from unnest($2::text[]) k(word)
+         cross join lateral (select no, word from fact_words where environment = $1 and word = k.word limit 1) w`,
+        [environment, words],
+      )
+      return new Map(rows.map(({ no, word }) => [word, no]))
+    },
+    async wordsOf(numbers) {
+      const { rows } = await tx.query<{ no: number; word: string }>(
+        `select w.no, w.word from unnest($2::int[]) k(no)
+         cross join lateral (select no, word from fact_words where environment = $1 and no = k.no limit 1) w`,
+        [environment, numbers],
+      )
+      return new Map(rows.map(({ no, word }) => [no, word]))
+    },
+  }
+}
+
+// Everything before the oldest mark counts. Marks have real time, facts that of the environment.
+const STATE = `
+select coalesce(s.generation, 1) as generation,
+  floor(extract(epoch from least(c.now, c.now - (clock_timestamp() - m.since))))::float8 as "asOf"
+from (select environment_now($1) as now) c
+left join (select generation from fact_state where environment = $1) s on true
+left join (select since from stale_users where environment = $1 order by since limit 1) m on true`
+
+/** Asks Postgres, in one snapshot: all answers are of one moment. The pool's statements must be able to read many rows (`scans`). */
+export async function onPostgres<T>(pool: Pool, environment: Environment, work: (source: FactSource) => Promise<T>): Promise<T> {
+  const startedAt = performance.now()
+  const tx = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await tx.query('begin isolation level repeatable read read only')
+    const { rows } = await tx.query<{ generation: number; asOf: number }>(STATE, [environment])
+    return await work(sourceOf({ tx, environment, ...rows[0]!, startedAt }))
+  } finally {
+    await tx.query('rollback').catch((error: Error) => {
+      broken = error
+    })
+    tx.release(broken)
+  }
+}
