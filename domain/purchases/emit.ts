@@ -2,7 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
-import { type Entry, toEntry, transactionKey } from '../events/entry.ts'
+import { type Entry, NO_MONEY, toEntry, transactionKey } from '../events/entry.ts'
 import type { EventInput } from '../events/item.ts'
 import { findTransactions } from '../events/look-up.ts'
 import { decimal, defaultProceeds, negated, times } from '../events/money.ts'
@@ -59,13 +59,13 @@ function itemOf({ purchase: p, slug, at, once, amount, oldProduct }: Emission): 
 
 /** All amounts have the rate of the day of the purchase. A refund has it too, so a full refund equals the payment exactly. */
 function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
-  if (amount === undefined) return { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }
+  if (amount === undefined) return NO_MONEY
   const type = eventType(slug)
   const price = type?.value === 'out' ? negated(decimal(amount)) : decimal(amount)
   const proceeds = defaultProceeds(price, TARGET_PLATFORM[purchase.platform], purchase.is_subscription, loyal)
   const { currency, rate } = purchase
   const usd = (value: string) => (rate === null ? null : times(value, rate))
-  return { price, currency, proceeds, priceUsd: usd(price), proceedsUsd: usd(proceeds) }
+  return { price, currency, proceeds, priceUsd: usd(price), priceUsdGiven: null, proceedsUsd: usd(proceeds) }
 }
 
 /** A fact that is older than this when it is recorded is history: it is stored, and nobody acts on it. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { scaled } from '../decimal.ts'
 
 /** Decimals of a factor. Amount × factor is exact: a sum of such products is rounded once, at the edge. */
 export const FACTOR_PLACES = 15
@@ -6,56 +7,69 @@ export const FACTOR_PLACES = 15
 /** On days d with from <= d < until (days since 1970-01-01), an amount × factor ÷ 10^15 is the amount in the target currency. */
 export type Factor = { currency: string; from: number; until: number; factor: bigint }
 
+/** What a rate is from a day on, until the next one of its currency; in 10^-15 USD. */
+type RateFrom = { day: number; usd: bigint }
+
+type Days = { currencies: string[]; from: number; until: number; on?: string | undefined }
+
 /**
  * The factors of these currencies for the days from <= d < until, in the order of the currencies and days. A currency without any rate has
  * none. `on`: the day whose rates convert everything, YYYY-MM-DD.
  */
-export async function factorsTo(
-  db: Db,
-  target: string,
-  { currencies, from, until, on }: { currencies: string[]; from: number; until: number; on?: string | undefined },
-): Promise<Factor[]> {
-  const { rows } = await db.query<{ currency: string; from: number; until: number; factor: string }>({
-    name: on === undefined ? 'factors-by-day' : 'factors-of-one-day',
-    text: on === undefined ? BY_DAY : ON_ONE_DAY,
-    values: [currencies, target, from, until, ...(on === undefined ? [] : [on])],
+export async function factorsTo(db: Db, target: string, { currencies, from, until, on }: Days): Promise<Factor[]> {
+  const first = on === undefined ? from : Date.parse(on) / DAY_MS
+  const rates = await ratesBetween(db, [...new Set([...currencies, target])], first, on === undefined ? until : first + 1)
+  const targets = rates.get(target) ?? []
+  return currencies.flatMap(currency => {
+    const factors = quotients(rates.get(currency) ?? [], targets)
+    return factors.map(({ day, factor }, i) => ({ currency, from: i === 0 ? from : day, until: factors[i + 1]?.day ?? until, factor }))
   })
-  return rows.map(({ factor, ...row }) => ({ ...row, factor: BigInt(factor) }))
 }
 
-const UNITS = (factor: string) => `trunc(${factor} * 1000000000000000)::text as factor`
+const DAY_MS = 86_400_000
 
-const ON_ONE_DAY = `
-select c.currency, $3::int as from, $4::int as until, ${UNITS('f.factor')}
-from unnest($1::text[]) with ordinality c(currency, n) cross join lateral (select currency_factor(c.currency, $5::date, $2) as factor) f
-where f.factor is not null order by c.n`
+/** a ÷ b of positive numbers of the same unit in 10^-15, half away from zero: as `rate_quotient` of the database. */
+const quotient = (a: bigint, b: bigint): bigint => (2n * a * 10n ** BigInt(FACTOR_PLACES) + b) / (2n * b)
 
-// A rate holds from the first of the days, and changes at each later date that has one. A factor changes where one of its two rates does. The
-// latest rate of either is found by its day, because a join of two ranges compares every day with every other.
-const BY_DAY = `
-with given as materialized (
-  select currency, min(n) as n from unnest($1::text[] || $2::text) with ordinality c(currency, n) group by currency
-), edges as materialized (
-  select date '1970-01-01' + $3::int as first, date '1970-01-01' + $4::int as until
-), rates as materialized (
-  select g.currency, $3::int as day, usd_rate(g.currency, e.first) as usd from given g cross join edges e
+/** The quotient changes where one of the two rates does. Both begin on the same day; none without a rate. */
+function quotients(sources: RateFrom[], targets: RateFrom[]): { day: number; factor: bigint }[] {
+  const all: { day: number; factor: bigint }[] = []
+  let [s, t] = [0, 0]
+  while (sources.length > 0 && targets.length > 0) {
+    const [source, target] = [sources[s]!, targets[t]!]
+    all.push({ day: Math.max(source.day, target.day), factor: quotient(source.usd, target.usd) })
+    const [nextSource, nextTarget] = [sources[s + 1]?.day ?? Infinity, targets[t + 1]?.day ?? Infinity]
+    if (nextSource === Infinity && nextTarget === Infinity) break
+    if (nextSource <= nextTarget) s++
+    if (nextTarget <= nextSource) t++
+  }
+  return all
+}
+
+// The rate of the first day, and each date after it that has a rate. Without statistics a join would read the rates of all currencies.
+const BETWEEN = `
+select c.currency, r.day, r.usd from unnest($1::text[]) c(currency) cross join lateral (
+  select $2::int as day, usd_rate(c.currency, date '1970-01-01' + $2::int)::text as usd
   union all
-  select g.currency, r.date - date '1970-01-01', r.usd_per_unit from given g cross join edges e cross join lateral (
-    select date, usd_per_unit from currency_rates where currency = g.currency and date > e.first and date < e.until offset 0) r
-), days as (
-  select currency, day from rates
-  union
-  select g.currency, t.day from given g cross join rates t where t.currency = $2
-), latest as (
-  select d.currency, d.day, max(s.day) over by_day as source_day, max(t.day) over by_day as target_day,
-    lead(d.day, 1, $4::int) over by_day as until
-  from days d left join rates s on s.currency = d.currency and s.day = d.day left join rates t on t.currency = $2 and t.day = d.day
-  window by_day as (partition by d.currency order by d.day)
-)
-select l.currency, l.day as from, l.until, ${UNITS('rate_quotient(s.usd, t.usd)')}
-from latest l join rates s on s.currency = l.currency and s.day = l.source_day join rates t on t.currency = $2 and t.day = l.target_day
-  join given g on g.currency = l.currency
-where s.usd is not null and t.usd is not null and l.currency = any ($1) order by g.n, l.day`
+  (select date - date '1970-01-01', usd_per_unit::text from currency_rates
+   where currency = c.currency and date > date '1970-01-01' + $2::int and date < date '1970-01-01' + $3::int order by date)) r
+where r.usd is not null`
+
+async function ratesBetween(db: Db, currencies: string[], from: number, until: number): Promise<Map<string, RateFrom[]>> {
+  const { rows } = await db.query<{ currency: string; day: number; usd: string }>({
+    name: 'rates-between',
+    text: BETWEEN,
+    values: [currencies, from, until],
+  })
+  const rates = new Map<string, RateFrom[]>()
+  for (const { currency, day, usd } of rows) {
+    const of = rates.get(currency) ?? []
+    if (of.length === 0) rates.set(currency, of)
+    // A date before which there is no rate begins nothing: its rate holds before it, too. USD has no dates.
+    if (currency !== 'USD' || of.length === 0) of.push({ day, usd: scaled(usd, FACTOR_PLACES) })
+  }
+  return rates
+}
 
 /** Another number than before: rates have changed since. */
 export async function ratesVersion(db: Db): Promise<number> {

@@ -39,6 +39,8 @@ class Contradictory extends Error {
 }
 
 async function importAll(tx: Tx, lines: AsyncIterable<RateLine>): Promise<Imported> {
+  // The rates of decades are one statement.
+  await tx.query('set local statement_timeout = 0')
   await tx.query('create temporary table given_rates (line bigint, currency text, date date, usd_per_unit numeric) on commit drop')
   let rates = 0
   for await (const some of inGroups(lines)) {

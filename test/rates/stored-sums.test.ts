@@ -58,6 +58,22 @@ test('the USD that a sender states counts while the currency has no rate at all,
   ])
 })
 
+test('the USD that a sender states is kept apart from the USD that follows from the price', async () => {
+  const user = await userOf(api)
+  await post(user, 'in_app_purchase', { price: '10', currency: 'EUR', price_usd: '11.5', transaction_id: `${user}-1` })
+  await post(user, 'in_app_refunded', { price: '10', currency: 'EUR', price_usd: '11.5', transaction_id: `${user}-1` })
+  await post(user, 'in_app_purchase', { price: '10', currency: 'USD', transaction_id: `${user}-2` })
+  const { rows } = await api.pool.query(
+    'select price_usd, price_usd_given from events where user_id = $1 order by received_at, log_offset',
+    [user],
+  )
+  expect(rows.map(row => [row.price_usd, row.price_usd_given])).toEqual([
+    ['11.50', '11.50'],
+    ['-11.50', '-11.50'],
+    ['10.00', null],
+  ])
+})
+
 test('an amount in USD is itself, whatever the sender states', async () => {
   const user = await userOf(api)
   await post(user, 'in_app_purchase', { price: '10', currency: 'USD', price_usd: '99', transaction_id: `${user}-1` })
