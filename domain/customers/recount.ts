@@ -4,8 +4,8 @@ import { slugsSql } from '../events/catalogue.ts'
 import { REFUND_FACTS, SUPERSEDED, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 
-// A refund without an amount refunds the whole transaction; the refunds of one transaction never exceed its amount. What is taken back of
-// them never exceeds the refunds. The USD that a sender states counts as long as the currency has no rate at all.
+// A refund without an amount refunds what is left of the transaction; the refunds of one transaction never exceed its amount. What is taken back
+// of them never exceeds the refunds. The USD that a sender states counts as long as the currency has no rate at all.
 const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) at time zone 'UTC')::date`
 
 const FACTS = `
@@ -21,19 +21,19 @@ const FACTS = `
 // In the currency of the transaction and at the rate of its day, so a full refund equals the payment. A refund without its transaction has its own.
 const POSTED_REFUNDS = `
   select coalesce(sum(case when rate is not null then back * rate
+      when paid is null then greatest(back_usd, 0)
       when back = paid then paid_usd
-      when paid > 0 then round(back * paid_usd / paid, 6)
-      else greatest(refund_usd - reversed_usd, 0) end), 0) as usd
+      else round(back * paid_usd / nullif(paid, 0), 6) end), 0) as usd
   from (
-    select greatest(least(refund, coalesce(paid, refund)) - reversed, 0) as back, usd_rate(currency, day) as rate, sums.* from (
-      select coalesce(sum(coalesce(-e.price, t.price)) filter (where e.name <> 'refund_reversed'), 0) as refund,
-        coalesce(sum(coalesce(e.price, t.price)) filter (where e.name = 'refund_reversed'), 0) as reversed,
-        coalesce(sum(-e.price_usd) filter (where e.name <> 'refund_reversed'), 0) as refund_usd,
-        coalesce(sum(e.price_usd) filter (where e.name = 'refund_reversed'), 0) as reversed_usd,
-        max(t.price) as paid, max(t.price_usd) as paid_usd, max(coalesce(t.currency, e.currency)) as currency, min(coalesce(t.day, ${DAY('e')})) as day
+    select usd_rate(currency, day) as rate, sums.* from (
+      select max(t.price) as paid, max(t.price_usd) as paid_usd, max(coalesce(t.currency, e.currency)) as currency, min(coalesce(t.day, ${DAY('e')})) as day,
+        clamped_sum(case when e.name = 'refund_reversed' then -coalesce(e.price, 'infinity') else coalesce(-e.price, t.price, 0) end, t.price
+          order by e.happened_at, e.id) as back,
+        sum(-e.price_usd) as back_usd
       from events e left join lateral (
         select b.price, b.price_usd, b.currency, ${DAY('b')} as day from events b
-        where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and b.purchase is null limit 1) t on true
+        where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and b.user_id = e.user_id
+          and b.purchase is null limit 1) t on true
       where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(REFUND_FACTS)}) and not ${SUPERSEDED}
       group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) sums) of_transaction`
 

@@ -11,8 +11,6 @@ type Money = {
   currency: string | null
   proceeds: string | null
   priceUsd: string | null
-  /** The price in USD that the sender states. */
-  priceUsdGiven: string | null
   proceedsUsd: string | null
 }
 
@@ -37,7 +35,7 @@ export type Entry = {
 /** In SQL: the caller's id of an event, else the event's public id. Within the log an emitted event has a key of its purchase instead. */
 export const publicEventId = (event: string): string => `case when ${event}.purchase is null then ${event}.event_id else ${event}.id end`
 
-export const NO_MONEY: Money = { price: null, currency: null, proceeds: null, priceUsd: null, priceUsdGiven: null, proceedsUsd: null }
+export const NO_MONEY: Money = { price: null, currency: null, proceeds: null, priceUsd: null, proceedsUsd: null }
 
 /** Amounts that went back are stored negative, whichever sign the item has. */
 function signed(amount: string | undefined, out: boolean): string | null {
@@ -54,13 +52,11 @@ function moneyOf(item: EventInput, platform: string | null): Money {
   const currency = item.currency?.toUpperCase() ?? null
   const proceeds = signed(item.proceeds, out) ?? defaultProceeds(price, platform, type?.recurring ?? false)
   const inUsd = currency === 'USD'
-  const priceUsdGiven = signed(item.price_usd, out)
   return {
     price,
     currency,
     proceeds,
-    priceUsd: priceUsdGiven ?? (inUsd ? price : null),
-    priceUsdGiven,
+    priceUsd: signed(item.price_usd, out) ?? (inUsd ? price : null),
     proceedsUsd: signed(item.proceeds_usd, out) ?? (inUsd ? proceeds : null),
   }
 }

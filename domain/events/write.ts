@@ -43,7 +43,6 @@ export const ENTRY_COLUMNS: readonly Column[] = [
   text('currency', e => e.money.currency),
   amount('proceeds', e => e.money.proceeds),
   amount('price_usd', e => e.money.priceUsd),
-  amount('price_usd_given', e => e.money.priceUsdGiven),
   amount('proceeds_usd', e => e.money.proceedsUsd),
   text('device_id', e => e.item.device?.id),
   text('device_model', e => e.item.device?.model),

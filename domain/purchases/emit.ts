@@ -65,7 +65,7 @@ function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
   const proceeds = defaultProceeds(price, TARGET_PLATFORM[purchase.platform], purchase.is_subscription, loyal)
   const { currency, rate } = purchase
   const usd = (value: string) => (rate === null ? null : times(value, rate))
-  return { price, currency, proceeds, priceUsd: usd(price), priceUsdGiven: null, proceedsUsd: usd(proceeds) }
+  return { price, currency, proceeds, priceUsd: usd(price), proceedsUsd: usd(proceeds) }
 }
 
 /** A fact that is older than this when it is recorded is history: it is stored, and nobody acts on it. */

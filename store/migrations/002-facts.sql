@@ -237,6 +237,11 @@ $$ select div(2000000000000000 * a + b, 2 * b) * 0.000000000000001 $$;
 create function currency_factor(source text, day date, target text) returns numeric language sql stable parallel safe as
 $$ select case when source = target then 1 else rate_quotient(usd_rate(source, day), usd_rate(target, day)) end $$;
 
+-- A sum in order of which no part is below 0 or above `most` (null: no limit): what went back of a transaction and was taken back again.
+create function add_clamped(sum numeric, change numeric, most numeric) returns numeric language sql immutable parallel safe as
+$$ select greatest(0, least(sum + change, coalesce(most, 'infinity'))) $$;
+create aggregate clamped_sum(change numeric, most numeric) (sfunc = add_clamped, stype = numeric, initcond = '0');
+
 -- Rates were imported that change the sums stored with customers: a job marks the users of the transactions of these currencies and days,
 -- in bounded steps. from_day null: from the beginning; until_day (exclusive) null: for ever.
 create table rate_changes (

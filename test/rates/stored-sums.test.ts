@@ -58,22 +58,6 @@ test('the USD that a sender states counts while the currency has no rate at all,
   ])
 })
 
-test('the USD that a sender states is kept apart from the USD that follows from the price', async () => {
-  const user = await userOf(api)
-  await post(user, 'in_app_purchase', { price: '10', currency: 'EUR', price_usd: '11.5', transaction_id: `${user}-1` })
-  await post(user, 'in_app_refunded', { price: '10', currency: 'EUR', price_usd: '11.5', transaction_id: `${user}-1` })
-  await post(user, 'in_app_purchase', { price: '10', currency: 'USD', transaction_id: `${user}-2` })
-  const { rows } = await api.pool.query(
-    'select price_usd, price_usd_given from events where user_id = $1 order by received_at, log_offset',
-    [user],
-  )
-  expect(rows.map(row => [row.price_usd, row.price_usd_given])).toEqual([
-    ['11.50', '11.50'],
-    ['-11.50', '-11.50'],
-    ['10.00', null],
-  ])
-})
-
 test('an amount in USD is itself, whatever the sender states', async () => {
   const user = await userOf(api)
   await post(user, 'in_app_purchase', { price: '10', currency: 'USD', price_usd: '99', transaction_id: `${user}-1` })
@@ -114,10 +98,30 @@ test('without a rate a refund gives back its part of the USD that the sender sta
   expect(await sums(user)).toMatchObject({ gross: '10', net: '6.666667' })
   await post(user, 'refund_reversed', { price: '3', currency: 'EUR', transaction_id: id })
   expect(await sums(user)).toMatchObject({ gross: '10', net: '10' })
+  await post(user, 'in_app_refunded', { price: '9', currency: 'EUR', transaction_id: id })
+  expect(await sums(user)).toMatchObject({ gross: '10', net: '0' })
   const other = await userOf(api)
   await post(other, 'in_app_purchase', { price: '9', currency: 'EUR', price_usd: '10', transaction_id: other })
   await post(other, 'in_app_refunded', { price: '9', currency: 'EUR', transaction_id: other })
   expect(await sums(other)).toMatchObject({ gross: '10', net: '0' })
+})
+
+test('what went back never exceeds the payment, and what was taken back never the refunds, at any time', async () => {
+  const user = await userOf(api)
+  const id = `${user}-1`
+  const of = { currency: 'USD', transaction_id: id }
+  const after = async (event: string, price?: string) => {
+    await post(user, event, price === undefined ? { transaction_id: id } : { ...of, price })
+    return (await sums(user)).net
+  }
+  expect(await after('in_app_purchase', '10')).toBe('10')
+  expect(await after('in_app_refunded', '8')).toBe('2')
+  expect(await after('in_app_refunded', '8')).toBe('0')
+  expect(await after('refund_reversed', '4')).toBe('4')
+  expect(await after('refund_reversed')).toBe('10')
+  expect(await after('refund_reversed', '4')).toBe('10')
+  expect(await after('in_app_refunded', '3')).toBe('7')
+  expect(await after('in_app_refunded')).toBe('0')
 })
 
 test('a recorded purchase and its refund follow the rates as well', async () => {
