@@ -152,7 +152,7 @@ describe.each(DRIVERS)('over %s', driver => {
       console.info(JSON.stringify({ CRASH_SEED: SEED, driver, ...drawn, backups: backups.length, ...seen }))
       // A kill and the start of the next worker take some seconds where many share the machine.
     },
-    Math.max(600_000, KILLS * 9_000),
+    Math.max(600_000, KILLS * 30_000),
   )
 
   test('the worker of an export killed after 3, 60 and 119 parts: the export is whole, no row missing or doubled', async () => {
