@@ -1,7 +1,7 @@
 import { runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
-import type { Attribution, ChangeCause, PeriodLength, Side, SubscriptionChange } from './rows.ts'
+import type { Attribution, ChangeCause, ChangeSide, PeriodLength, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, type Source, seconds } from './sources.ts'
 import { cancelledAt, subscriptionKey } from './transactions.ts'
 
@@ -20,7 +20,7 @@ export function lengthOf({ begins, expires }: Pick<KnownPeriod, 'begins' | 'expi
   return LONGEST.find(([most]) => days <= most)?.[1] ?? 'P1Y'
 }
 
-const NO_SIDE: Side = {
+const NO_SIDE: ChangeSide = {
   state: 'none',
   renewing: false,
   amount: null,
@@ -61,7 +61,7 @@ export function changesOf(
   }))
   const paidRuns = runs.filter(({ isPaid }) => isPaid)
 
-  function sideAt(t: number): Side {
+  function sideAt(t: number): ChangeSide {
     const link = lastBy(links, ({ period }) => period.begins, t)
     const state = lastBy(states, ({ at }) => at, t)?.state
     if (!link || !state) return NO_SIDE
@@ -118,7 +118,7 @@ export function changesOf(
   return changes
 }
 
-function causeOf(before: Side, after: Side, begins: boolean): ChangeCause {
+function causeOf(before: ChangeSide, after: ChangeSide, begins: boolean): ChangeCause {
   if (begins) return before.state === 'none' || before.state === 'ended' ? 'begin' : 'handover'
   if (after.state === before.state) return 'auto_renew'
   if (after.state === 'grace' || after.state === 'retry') return after.state

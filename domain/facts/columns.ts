@@ -1,13 +1,13 @@
-import { CHANGE_CAUSE, ENDED, type Facts, PERIOD_LENGTH, type Side, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
+import { CHANGE_CAUSE, type ChangeSide, ENDED, type Facts, PERIOD_LENGTH, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
 
-export type Value = number | bigint | string | boolean | null
+export type FactValue = number | bigint | string | boolean | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
 export type Numbers = { word(text: string | null): number; subscription(key: string | null): number | null }
-type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => Value]
+type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => FactValue]
 
 const plain =
   (type: string) =>
-  <T extends object>(name: keyof T & string): Column<T> => [name, type, row => row[name] as Value]
+  <T extends object>(name: keyof T & string): Column<T> => [name, type, row => row[name] as FactValue]
 const bigint = plain('bigint')
 const small = plain('smallint')
 const flag = plain('boolean')
@@ -45,7 +45,7 @@ export const TRANSACTION_COLUMNS: Column<Transaction>[] = [
 
 type Change = Facts['changes'][number]
 
-const sideColumns = (prefix: 'a' | 'b', side: (change: Change) => Side): Column<Change>[] => [
+const sideColumns = (prefix: 'a' | 'b', side: (change: Change) => ChangeSide): Column<Change>[] => [
   [`${prefix}_state`, 'smallint', change => SUBSCRIPTION_STATE[side(change).state]],
   [`${prefix}_renewing`, 'boolean', change => side(change).renewing],
   [`${prefix}_amount`, 'bigint', change => side(change).amount],
@@ -91,7 +91,7 @@ export function textsOf({ user, transactions, changes }: Facts): Set<string> {
 }
 
 /** The values of a row in the order of the columns, as Postgres shows them in a text. */
-export const valuesOf = <T>(columns: Column<T>[], row: T, numbers: Numbers): (string | null)[] =>
+export const factValues = <T>(columns: Column<T>[], row: T, numbers: Numbers): (string | null)[] =>
   columns.map(([, , value]) => {
     const found = value(row, numbers)
     return found === null ? null : String(found)

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { factsOf } from './fold.ts'
+import { foldLife } from './fold.ts'
 import type { Life } from './life.ts'
 import { readLives } from './read-lives.ts'
 import { type FactsOfUser, writeFacts } from './write.ts'
@@ -15,7 +15,7 @@ export function foldLives(lives: Life[]): { folded: FactsOfUser[]; failed: Unfol
   for (const life of lives) {
     const { no, id } = life.user
     try {
-      folded.push({ no, user: id, facts: factsOf(life) })
+      folded.push({ no, user: id, facts: foldLife(life) })
     } catch (error) {
       failed.push({ no, error: error instanceof Error ? error.message : String(error) })
     }

@@ -18,7 +18,7 @@ const keyOf = ({ source }: Transaction) =>
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
  * (`domain/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
  */
-export function factsOf(life: Life): Facts {
+export function foldLife(life: Life): Facts {
   const { user } = life
   const subscriptions = subscriptionsOf(life.purchases, life.posted)
   const { transactions: unordered, lone } = transactionsOf(life, subscriptions)

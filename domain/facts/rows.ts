@@ -12,7 +12,7 @@ export const CHANGE_CAUSE = { begin: 1, handover: 2, auto_renew: 3, grace: 4, re
 export type ChangeCause = keyof typeof CHANGE_CAUSE
 
 export const SUBSCRIPTION_STATE = { none: 0, trial: 1, paid: 2, grace: 3, retry: 4, ended: 5 } as const
-export type SubscriptionState = keyof typeof SUBSCRIPTION_STATE
+export type SideState = keyof typeof SUBSCRIPTION_STATE
 
 /** Lengths of periods by their number; the factor of a monthly amount in 336ths. */
 export const PERIOD_LENGTH = { P1W: 1, P1M: 2, P2M: 3, P3M: 4, P6M: 5, P1Y: 6 } as const
@@ -82,8 +82,8 @@ export type TransactionFact = Attribution &
   }
 
 /** One side of a change. `amount` is null unless it counts for MRR: state paid or grace, auto-renew on. */
-export type Side = Place & {
-  state: SubscriptionState
+export type ChangeSide = Place & {
+  state: SideState
   renewing: boolean
   amount: bigint | null
   usd_given: bigint | null
@@ -100,8 +100,8 @@ export type SubscriptionChange = Attribution & {
   happened: number
   counts_from: number | null
   cause: ChangeCause
-  before: Side
-  after: Side
+  before: ChangeSide
+  after: ChangeSide
   ended: keyof typeof ENDED | null
   is_cancelled: boolean
   recorded: number

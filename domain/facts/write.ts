@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { CHANGE_COLUMNS, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS, valuesOf } from './columns.ts'
+import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
 import { UNKNOWN_SUBSCRIPTION } from './fold.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, type Stored, type StoredRow, transactionTable, userTable } from './tables.ts'
@@ -34,9 +34,9 @@ function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: M
       word: text => (text === null || text === '' ? UNKNOWN_WORD : (words.get(text) ?? NEW_WORD)),
       subscription: key => (key === null ? null : key === UNKNOWN_SUBSCRIPTION ? 0 : (subscriptions.get(`${no}|${key}`) ?? 0)),
     }
-    wanted.users.push({ no, values: valuesOf(USER_COLUMNS, facts.user, numbers) })
-    for (const row of facts.transactions) wanted.transactions.push({ no, values: valuesOf(TRANSACTION_COLUMNS, row, numbers) })
-    for (const row of facts.changes) wanted.changes.push({ no, values: valuesOf(CHANGE_COLUMNS, row, numbers) })
+    wanted.users.push({ no, values: factValues(USER_COLUMNS, facts.user, numbers) })
+    for (const row of facts.transactions) wanted.transactions.push({ no, values: factValues(TRANSACTION_COLUMNS, row, numbers) })
+    for (const row of facts.changes) wanted.changes.push({ no, values: factValues(CHANGE_COLUMNS, row, numbers) })
   }
   return wanted
 }

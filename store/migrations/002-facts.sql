@@ -255,3 +255,7 @@ create table rate_changes (
   happened bigint,
   id bigint
 );
+
+-- What was recorded before there were facts: workers fold it.
+insert into fact_state (environment, fold_version) select id, 1 from environments;
+insert into stale_users (environment, user_no) select environment, no from users;
