@@ -51,6 +51,14 @@ create table fact_state (
   fold_version int not null default 0
 ) with (fillfactor = 20);
 
+-- The seq at the first housekeeping of each day: tells which tombstones are a week old.
+create table fact_days (
+  environment int not null references environments,
+  day date not null,
+  seq bigint not null,
+  primary key (environment, day)
+);
+
 -- Texts of facts by number. 0 stands for an unknown value and has no row. A product's word is `platform|store product` or
 -- `platform|store product|base plan`.
 create table fact_words (
@@ -93,6 +101,7 @@ create table user_facts (
   primary key (environment, generation, user_no)
 );
 create index user_facts_by_seq on user_facts (environment, generation, seq);
+create index user_facts_gone on user_facts (environment, generation, seq) where gone;
 create index user_facts_by_creation on user_facts (environment, generation, created);
 
 create table transaction_facts (
@@ -149,6 +158,7 @@ create table transaction_facts (
   primary key (environment, generation, id)
 );
 create index transaction_facts_by_seq on transaction_facts (environment, generation, seq);
+create index transaction_facts_gone on transaction_facts (environment, generation, seq) where kind is null;
 create index transaction_facts_by_user on transaction_facts (environment, generation, user_no);
 create index transaction_facts_by_time on transaction_facts (environment, generation, happened);
 
@@ -203,6 +213,7 @@ create table subscription_changes (
   primary key (environment, generation, id)
 );
 create index subscription_changes_by_seq on subscription_changes (environment, generation, seq);
+create index subscription_changes_gone on subscription_changes (environment, generation, seq) where cause is null;
 create index subscription_changes_by_user on subscription_changes (environment, generation, user_no);
 create index subscription_changes_by_time on subscription_changes (environment, generation, happened);
 

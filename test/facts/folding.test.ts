@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
 import { foldUsers } from '../../domain/facts/fold-users.ts'
+import { dropTombstones } from '../../domain/facts/retention.ts'
 import { drainMarks, foldBatch } from '../../domain/folding/fold-batch.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -124,6 +125,28 @@ test('after an erasure no fact and no mark names the user', async () => {
   expect((await api.pool.query('select gone, created from user_facts where user_no = $1', [no])).rows).toEqual([
     { gone: true, created: null },
   ])
+})
+
+test('tombstones go when they are seven days old, and readers are told', async () => {
+  const user = await userOf(api)
+  const made = await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('old', 'old') })
+  await fold()
+  await api.call('PATCH', made.body.url, { body: { refunded_at: iso(3) } })
+  await fold()
+  const state = async () => (await api.pool.query('select seq, pruned_seq from fact_state where environment = $1', [environment])).rows[0]
+  const tombstones = async () =>
+    (await api.pool.query('select 1 from transaction_facts where environment = $1 and kind is null', [environment])).rowCount
+  const days = (n: number) => api.pool.query('update fact_days set day = day - $1::int', [n])
+  await dropTombstones(api.pool, 1_000)
+  await days(6)
+  const kept = await tombstones()
+  expect(kept).toBeGreaterThan(0)
+  expect([await dropTombstones(api.pool, 1_000), await tombstones()]).toEqual([0, kept])
+  await days(1)
+  await dropTombstones(api.pool, 1_000)
+  expect(await tombstones()).toBe(0)
+  const { seq, pruned_seq } = await state()
+  expect(pruned_seq).toBe(seq)
 })
 
 test('a mark beside a fold that has begun is not lost', async () => {

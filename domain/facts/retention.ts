@@ -1,0 +1,32 @@
+import type { Pool } from '../../store/connect.ts'
+
+/** A reader of differences that was away for longer begins anew. */
+const KEPT_DAYS = 7
+
+const NOTE_DAY = `insert into fact_days (environment, day, seq) select environment, current_date, seq from fact_state s
+  where not exists (select 1 from fact_days where environment = s.environment and day = current_date) on conflict do nothing`
+// Before the tombstones go: a reader sees in one snapshot that they may be gone.
+const RAISE = `update fact_state s set pruned_seq = d.seq from fact_state o cross join lateral (
+    select seq from fact_days where environment = o.environment and day <= current_date - ${KEPT_DAYS} order by day desc limit 1) d
+  where s.environment = o.environment and d.seq > s.pruned_seq`
+const FORGET_DAYS = `delete from fact_days where day < current_date - ${KEPT_DAYS} - 1`
+
+const dropFrom = (table: string, key: string, gone: string) => `with old as materialized (
+    select s.environment, s.generation, t.${key} from fact_state s cross join lateral (
+      select ${key} from ${table} where environment = s.environment and generation = s.generation and ${gone} and seq <= s.pruned_seq
+      order by seq limit $1) t limit $1
+  )
+  delete from ${table} t using old o where t.environment = o.environment and t.generation = o.generation and t.${key} = o.${key}`
+const DROPS = [
+  dropFrom('transaction_facts', 'id', 'kind is null'),
+  dropFrom('subscription_changes', 'id', 'cause is null'),
+  dropFrom('user_facts', 'user_no', 'gone'),
+]
+
+/** Removes tombstones of facts that are at least seven days old, at most `batch` of each table. */
+export async function dropTombstones(pool: Pool, batch: number): Promise<number> {
+  for (const statement of [NOTE_DAY, RAISE, FORGET_DAYS]) await pool.query(statement)
+  let dropped = 0
+  for (const text of DROPS) dropped += (await pool.query(text, [batch])).rowCount ?? 0
+  return dropped
+}
