@@ -1,14 +1,14 @@
 // Questions to charts, in terms of what happened: windows begin and end at instants of the history, or beside them.
 import fc from 'fast-check'
 import type { ChartQuestion } from '../oracle/answer.ts'
-import { type Attribute, SEGMENTATIONS } from '../oracle/attributes.ts'
+import { type Attribute, SEGMENTATIONS, valueOfTransaction } from '../oracle/attributes.ts'
 import { CHARTS } from '../oracle/charts.ts'
 import { instantsOf } from '../oracle/facts.ts'
-import { DAY, type History, HOUR, type Instant } from '../oracle/history.ts'
+import { DAY, HOUR, type Instant } from '../oracle/history.ts'
 import { dayOf } from '../oracle/rates.ts'
 import { bucketsOf, type Unit } from '../oracle/windows.ts'
 import type { World } from '../oracle/world.ts'
-import { CAMPAIGNS, COUNTRIES, CURRENCIES, DEVICES, LOCALES, PRODUCTS, SOURCES, VERSIONS } from './plans.ts'
+import { DEVICES, rarely } from './plans.ts'
 
 type Edge = { instant: number; beside: number }
 export type QuestionPlan = {
@@ -39,23 +39,19 @@ const UNITS: Unit[] = ['hour', 'day', 'week', 'month']
 /** An oracle that counts second by second answers for no more than these in time. */
 const MOST_BUCKETS = 40
 
-const VALUES: Record<Attribute, readonly string[]> = {
-  target_platform: ['iOS', 'Android', 'Stripe', 'Paddle', 'unknown'],
-  product_id: [...PRODUCTS, 'coins', 'nobody has it', 'unknown'],
-  purchase_currency: [...CURRENCIES, 'JPY'],
-  country: [...COUNTRIES, 'unknown'],
-  app_version: [...VERSIONS, 'unknown'],
-  locale: [...LOCALES, 'unknown'],
-  media_source_name: [...SOURCES, 'unknown'],
-  campaign_name: [...CAMPAIGNS, 'unknown'],
-  device_id: DEVICES,
-  segment_id: ['own', 'unknown segment'],
-}
+const ATTRIBUTES: Attribute[] = [...SEGMENTATIONS, 'device_id', 'segment_id']
 
 const edge: fc.Arbitrary<Edge> = fc.record({
   instant: fc.nat(99),
   beside: fc.constantFrom(0, 0, 1, -1, 3601, -3601, DAY, -DAY, 30 * DAY + 17, -30 * DAY - 17),
 })
+
+const filters = (minLength: number, maxLength: number): fc.Arbitrary<QuestionPlan['filters']> =>
+  fc.uniqueArray(fc.record({ attribute: fc.constantFrom(...ATTRIBUTES), values: fc.array(fc.nat(9), { minLength: 1, maxLength: 3 }) }), {
+    minLength,
+    maxLength,
+    selector: one => one.attribute,
+  })
 
 export const question: fc.Arbitrary<QuestionPlan> = fc.record({
   code: fc.constantFrom(...Object.keys(CHARTS)),
@@ -64,21 +60,13 @@ export const question: fc.Arbitrary<QuestionPlan> = fc.record({
   from: edge,
   to: edge,
   currency: fc.constantFrom('USD', 'USD', 'EUR', 'TRY'),
-  rateDay: fc.option(fc.nat(700), { freq: 4, nil: null }),
+  rateDay: rarely(fc.nat(700), 4),
   filters: fc.oneof(
-    { weight: 2, arbitrary: fc.constant<QuestionPlan['filters']>([]) },
-    {
-      weight: 3,
-      arbitrary: fc.uniqueArray(
-        fc.record({
-          attribute: fc.constantFrom(...(Object.keys(VALUES) as Attribute[])),
-          values: fc.array(fc.nat(6), { minLength: 1, maxLength: 3 }),
-        }),
-        { minLength: 1, maxLength: 4, selector: one => one.attribute },
-      ),
-    },
+    { weight: 4, arbitrary: filters(0, 0) },
+    { weight: 2, arbitrary: filters(1, 1) },
+    { weight: 1, arbitrary: filters(2, 4) },
   ),
-  segmentation: fc.option(fc.constantFrom(...SEGMENTATIONS), { freq: 1, nil: null }),
+  segmentation: rarely(fc.constantFrom(...SEGMENTATIONS), 1),
   maxSeries: fc.nat(3),
   previous: fc.boolean(),
 })
@@ -98,7 +86,7 @@ function instantsIn(world: World): Instant[] {
 function windowOf(plan: QuestionPlan, world: World): { from: Instant; to: Instant } {
   const instants = instantsIn(world)
   const at = ({ instant, beside }: Edge) => Math.max(1, instants[instant % instants.length]! + beside)
-  const [from, to] = [at(plan.from), at(plan.to)]
+  const [from, to] = [at(plan.from), at(plan.to)].sort((a, b) => a - b) as [Instant, Instant]
   // As many ask for what goes on now.
   return from < to ? { from, to } : { from: Math.min(from, world.history.now - HOUR), to: world.history.now + DAY }
 }
@@ -119,7 +107,7 @@ export function questionOf(plan: QuestionPlan, world: World): ChartQuestion {
   const window = windowOf(plan, world)
   const filters = plan.filters
     .filter(({ attribute }) => isAllowed(plan.code, attribute))
-    .map(({ attribute, values }) => [attribute, [...new Set(values.map(n => named(history, attribute, n)))]])
+    .map(({ attribute, values }) => [attribute, [...new Set(values.map(n => named(world, attribute, n)))]])
   const isSegmented = plan.segmentation !== null && plan.code !== 'subscriptions-overview' && isAllowed(plan.code, plan.segmentation)
   return {
     code: plan.code,
@@ -137,10 +125,16 @@ export function questionOf(plan: QuestionPlan, world: World): ChartQuestion {
   }
 }
 
-function named(history: History, attribute: Attribute, n: number): string {
-  const values = VALUES[attribute]
-  const value = values[n % values.length]!
-  return value === 'own' ? Object.keys(history.segments)[0]! : value
+/** A value that occurs, or one that nobody has. */
+function named(world: World, attribute: Attribute, n: number): string {
+  const values = [...new Set(valuesOf(world, attribute))].sort()
+  return values[n % (values.length + 1)] ?? 'nobody has it'
+}
+
+function valuesOf({ history, charged }: World, attribute: Attribute): string[] {
+  if (attribute === 'segment_id') return Object.keys(history.segments)
+  if (attribute === 'device_id') return DEVICES
+  return charged.map(one => valueOfTransaction(history, one.transaction, attribute))
 }
 
 export function queryOf(question: ChartQuestion): string {
