@@ -267,6 +267,137 @@ create table rate_changes (
   id bigint
 );
 
+-- Views -----------------------------------------------------------------------------------------------------------------------------
+--
+-- The facts that readers see, with their words spelled out: what explained figures are stated on, and what an operator may ask. Every view
+-- has the environment, which a question must restrict. Times are Unix seconds, as in requests, and beside them as timestamps. Amounts are in
+-- their currency.
+
+-- What the word of a product stands for: `platform|store product` or `platform|store product|base plan`. product_id: the product that links it,
+-- else the store's own.
+create view perennial_products as
+select w.environment, w.no as store_product_no, w.word as store_product, nullif(s.platform, '') as target_platform,
+  coalesce(p.id, s.product || coalesce(':' || s.plan, '')) as product_id, p.id is not null as is_linked, p.duration
+from fact_words w
+cross join lateral (
+  select split_part(w.word, '|', 1) as platform,
+    case when w.word like 'Android|%' then split_part(w.word, '|', 2) else substr(w.word, strpos(w.word, '|') + 1) end as product,
+    case when w.word like 'Android|%|%' then split_part(w.word, '|', 3) end as plan) s
+left join products p on p.environment = w.environment and p.id = case s.platform
+  when 'iOS' then linked_product(w.environment, 'app_store', s.product, null)
+  when 'Android' then linked_product(w.environment, 'play_store', s.product, s.plan)
+  when 'Stripe' then linked_product(w.environment, 'stripe', s.product, null)
+  when 'Paddle' then linked_product(w.environment, 'paddle', s.product, null) end
+where w.word ~ '^(iOS|Android|Stripe|Paddle|)[|]';
+
+-- USD per unit of the currency on the days from_day <= day < until_day.
+create view perennial_rates as
+select currency,
+  case when lag(date) over by_date is null then '-infinity' else date end as from_day,
+  coalesce(lead(date) over by_date, 'infinity') as until_day,
+  usd_per_unit
+from currency_rates window by_date as (partition by currency order by date)
+union all
+select 'USD', '-infinity', 'infinity', 1;
+
+create view perennial_users as
+select f.environment, f.user_no, u.id as customer_uid, f.created, to_timestamp(f.created) as created_at,
+  f.first_trial, f.first_paid, f.first_trial_or_paid,
+  platform.word as target_platform, country.word as country, app_version.word as app_version, locale.word as locale,
+  media.word as media_source_name, campaign.word as campaign_name, ad_set.word as ad_set, ad.word as ad, u.device_id
+from user_facts f
+join fact_state s on s.environment = f.environment and s.generation = f.generation
+left join users u on u.no = f.user_no
+left join fact_words platform on platform.environment = f.environment and platform.no = f.platform
+left join fact_words country on country.environment = f.environment and country.no = f.country
+left join fact_words app_version on app_version.environment = f.environment and app_version.no = f.app_version
+left join fact_words locale on locale.environment = f.environment and locale.no = f.locale
+left join fact_words media on media.environment = f.environment and media.no = f.media
+left join fact_words campaign on campaign.environment = f.environment and campaign.no = f.campaign
+left join fact_words ad_set on ad_set.environment = f.environment and ad_set.no = f.ad_set
+left join fact_words ad on ad.environment = f.environment and ad.no = f.ad
+where not f.gone;
+
+-- kind: a refund has the attributes and the day (bought_on) of its transaction. proceeds, usd_given, proceeds_usd: null unless stated.
+-- subscription null: a one-time purchase. is_loyal: after 365 paid days of the subscription. converted, cancelled, refunded: what became of the
+-- transaction, and when.
+create view perennial_transactions as
+select t.environment, t.id, t.user_no, u.id as customer_uid,
+  case t.kind when 1 then 'trial' when 2 then 'start' when 3 then 'conversion' when 4 then 'renewal' when 5 then 'one_time' when 6 then 'refund' end as kind,
+  t.happened, to_timestamp(t.happened) as happened_at, date '1970-01-01' + t.bought_on as bought_on,
+  platform.word as target_platform, product.store_product, product.product_id, currency.word as purchase_currency, country.word as country,
+  app_version.word as app_version, locale.word as locale, media.word as media_source_name, campaign.word as campaign_name,
+  screen.word as screen_id, t.amount * 0.000001 as amount, t.proceeds * 0.000001 as proceeds, t.usd_given * 0.000001 as usd_given,
+  t.proceeds_usd * 0.000001 as proceeds_usd, t.is_loyal, t.subscription, t.ends, t.open_until, t.converted_at as converted,
+  t.cancelled_at as cancelled, t.refunded_at as refunded, t.refunded * 0.000001 as refunded_amount,
+  t.recorded, to_timestamp(t.recorded) as recorded_at, t.purchase as purchase_id, t.event as event_id
+from transaction_facts t
+join fact_state s on s.environment = t.environment and s.generation = t.generation
+left join users u on u.no = t.user_no
+left join perennial_products product on product.environment = t.environment and product.store_product_no = t.product
+left join fact_words platform on platform.environment = t.environment and platform.no = t.platform
+left join fact_words currency on currency.environment = t.environment and currency.no = t.currency
+left join fact_words country on country.environment = t.environment and country.no = t.country
+left join fact_words app_version on app_version.environment = t.environment and app_version.no = t.app_version
+left join fact_words locale on locale.environment = t.environment and locale.no = t.locale
+left join fact_words media on media.environment = t.environment and media.no = t.media
+left join fact_words campaign on campaign.environment = t.environment and campaign.no = t.campaign
+left join fact_words screen on screen.environment = t.environment and screen.no = t.screen
+where t.kind is not null;
+
+-- Both sides of each change. amount: of the latest paid period while it counts for MRR, else null. monthly_336ths: the factor of a month, in 336ths:
+-- of the product's present duration, else of the period's length. counts_from: an end that time alone brings counts from then on, dated back to
+-- `happened`; null: at once.
+create view perennial_subscription_changes as
+select c.environment, c.id, c.user_no, u.id as customer_uid, c.subscription, c.happened, to_timestamp(c.happened) as happened_at,
+  c.counts_from,
+  case c.cause when 1 then 'begin' when 2 then 'handover' when 3 then 'auto_renew' when 4 then 'grace' when 5 then 'retry' when 6 then 'end' end as cause,
+  case c.b_state when 0 then 'none' when 1 then 'trial' when 2 then 'paid' when 3 then 'grace' when 4 then 'retry' when 5 then 'ended' end as before_state,
+  c.b_renewing as before_renewing, c.b_amount * 0.000001 as before_amount, c.b_usd_given * 0.000001 as before_usd_given,
+  case coalesce(case when not c.b_is_intro then before_product.duration end, (array['P1W', 'P1M', 'P2M', 'P3M', 'P6M', 'P1Y'])[c.b_length], 'P1M')
+    when 'P1W' then 1461 when 'P1M' then 336 when 'P2M' then 168 when 'P3M' then 112 when 'P6M' then 56 else 28 end as before_monthly_336ths,
+  date '1970-01-01' + c.b_bought_on as before_bought_on, before_platform.word as before_target_platform, before_product.store_product as before_store_product,
+  before_product.product_id as before_product_id, before_currency.word as before_purchase_currency, before_country.word as before_country,
+  before_app_version.word as before_app_version, before_locale.word as before_locale,
+  case c.a_state when 0 then 'none' when 1 then 'trial' when 2 then 'paid' when 3 then 'grace' when 4 then 'retry' when 5 then 'ended' end as after_state,
+  c.a_renewing as after_renewing, c.a_amount * 0.000001 as after_amount, c.a_usd_given * 0.000001 as after_usd_given,
+  case coalesce(case when not c.a_is_intro then after_product.duration end, (array['P1W', 'P1M', 'P2M', 'P3M', 'P6M', 'P1Y'])[c.a_length], 'P1M')
+    when 'P1W' then 1461 when 'P1M' then 336 when 'P2M' then 168 when 'P3M' then 112 when 'P6M' then 56 else 28 end as after_monthly_336ths,
+  date '1970-01-01' + c.a_bought_on as after_bought_on, after_platform.word as after_target_platform, after_product.store_product as after_store_product,
+  after_product.product_id as after_product_id, after_currency.word as after_purchase_currency, after_country.word as after_country,
+  after_app_version.word as after_app_version, after_locale.word as after_locale,
+  media.word as media_source_name, campaign.word as campaign_name,
+  case c.ended when 1 then 'paid' when 2 then 'trial' end as ended, c.is_cancelled, c.recorded, to_timestamp(c.recorded) as recorded_at
+from subscription_changes c
+join fact_state s on s.environment = c.environment and s.generation = c.generation
+left join users u on u.no = c.user_no
+left join perennial_products before_product on before_product.environment = c.environment and before_product.store_product_no = c.b_product
+left join fact_words before_platform on before_platform.environment = c.environment and before_platform.no = c.b_platform
+left join fact_words before_currency on before_currency.environment = c.environment and before_currency.no = c.b_currency
+left join fact_words before_country on before_country.environment = c.environment and before_country.no = c.b_country
+left join fact_words before_app_version on before_app_version.environment = c.environment and before_app_version.no = c.b_app_version
+left join fact_words before_locale on before_locale.environment = c.environment and before_locale.no = c.b_locale
+left join perennial_products after_product on after_product.environment = c.environment and after_product.store_product_no = c.a_product
+left join fact_words after_platform on after_platform.environment = c.environment and after_platform.no = c.a_platform
+left join fact_words after_currency on after_currency.environment = c.environment and after_currency.no = c.a_currency
+left join fact_words after_country on after_country.environment = c.environment and after_country.no = c.a_country
+left join fact_words after_app_version on after_app_version.environment = c.environment and after_app_version.no = c.a_app_version
+left join fact_words after_locale on after_locale.environment = c.environment and after_locale.no = c.a_locale
+left join fact_words media on media.environment = c.environment and media.no = c.media
+left join fact_words campaign on campaign.environment = c.environment and campaign.no = c.campaign
+where c.cause is not null;
+
+-- When users were active: created, an event, a transaction. day: in UTC.
+create view perennial_active_days as
+select a.environment, a.user_no, (a.active_at at time zone 'UTC')::date as day, a.active_at from (
+  select e.environment, u.no as user_no, e.happened_at as active_at from events e join users u on u.environment = e.environment and u.id = e.user_id
+  union all
+  select f.environment, f.user_no, to_timestamp(f.created) from user_facts f
+    join fact_state s on s.environment = f.environment and s.generation = f.generation where not f.gone
+  union all
+  select t.environment, t.user_no, to_timestamp(t.happened) from transaction_facts t
+    join fact_state s on s.environment = t.environment and s.generation = t.generation where t.kind between 1 and 5) a;
+
 -- What was recorded before there were facts: workers fold it.
 insert into fact_state (environment, fold_version) select id, 1 from environments;
 insert into stale_users (environment, user_no) select environment, no from users;
