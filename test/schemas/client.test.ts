@@ -7,14 +7,11 @@ import { descriptions } from '../../schemas/generated/operations.ts'
 
 const committed = join(import.meta.dirname, '../../clients/typescript/src/generated')
 const filesOf = (folder: string) => readdirSync(folder, { recursive: true, encoding: 'utf8' }).sort()
-let fresh: string
+const folder = mkdtempSync(join(tmpdir(), 'generated-'))
+const fresh = join(folder, 'client')
 
-beforeAll(async () => {
-  fresh = mkdtempSync(join(tmpdir(), 'generated-'))
-  await generateClient(join(fresh, 'client'))
-  fresh = join(fresh, 'client')
-})
-afterAll(() => rmSync(join(fresh, '..'), { recursive: true }))
+beforeAll(() => generateClient(fresh))
+afterAll(() => rmSync(folder, { recursive: true }))
 
 test('the committed client is that of the description', () => {
   expect(filesOf(committed)).toEqual(filesOf(fresh))
