@@ -2635,6 +2635,163 @@ export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
         /**
+         * @example {
+         *       "object": "analytics_chart",
+         *       "url": "/v4/analytics/charts/new-subscriptions",
+         *       "code": "new-subscriptions",
+         *       "from": 1772323200,
+         *       "to": 1772409600,
+         *       "unit": "day",
+         *       "environment": 1,
+         *       "currency": "USD",
+         *       "measure": "count",
+         *       "totalType": "sum",
+         *       "seriesRelation": "partsOfWhole",
+         *       "maxSeries": 50,
+         *       "horizontalLabelType": "default",
+         *       "series": [
+         *         {
+         *           "label": "Started",
+         *           "total": 3,
+         *           "totalPrev": 1,
+         *           "data": [
+         *             {
+         *               "start_time": 1772323200,
+         *               "value": 3
+         *             }
+         *           ]
+         *         },
+         *         {
+         *           "label": "Converted",
+         *           "total": 1,
+         *           "totalPrev": 0,
+         *           "data": [
+         *             {
+         *               "start_time": 1772323200,
+         *               "value": 1
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "summarySeries": {
+         *         "label": "Total",
+         *         "total": 4,
+         *         "totalPrev": 1,
+         *         "data": [
+         *           {
+         *             "start_time": 1772323200,
+         *             "value": 4
+         *           }
+         *         ]
+         *       },
+         *       "as_of": 1772409600,
+         *       "incomplete_from": null
+         *     }
+         */
+        AnalyticsChart: {
+            /** @enum {string} */
+            object: "analytics_chart";
+            url: string;
+            /** @description As asked for, alias or not. */
+            code: string;
+            from: number;
+            to: number;
+            /** @enum {string} */
+            unit: "hour" | "day" | "week" | "month";
+            /** @enum {integer} */
+            environment: 0 | 1;
+            currency: string;
+            /**
+             * @description `usd` is money in `currency`; percent from 0 to 100.
+             * @enum {string}
+             */
+            measure: "usd" | "count" | "percent";
+            /** @enum {string} */
+            totalType: "sum" | "last" | "average";
+            /** @enum {string} */
+            seriesRelation: "partsOfWhole" | "independent";
+            maxSeries: number;
+            /** @enum {string} */
+            horizontalLabelType: "default";
+            series: components["schemas"]["AnalyticsSeries"][];
+            segmentation?: string;
+            summarySeries?: components["schemas"]["AnalyticsSeries"];
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of: number;
+            /** @description Start of the first bucket that can still change without a new fact, by time alone. */
+            incomplete_from: number | null;
+        };
+        AnalyticsSeries: {
+            label: string;
+            total: number;
+            /** @description The same over the window of equal length before; of a state, just before `from`. */
+            totalPrev: number;
+            /** @description The denominator of the total of a ratio. */
+            totalWeight?: number;
+            totalPrevWeight?: number;
+            data: components["schemas"]["AnalyticsPoint"][];
+            /** @description The buckets of the window before, in their order. */
+            dataPrev?: components["schemas"]["AnalyticsPoint"][];
+        };
+        AnalyticsPoint: {
+            /** @description Unix second at which the bucket begins. */
+            start_time: number;
+            value: number;
+        };
+        /** @description Transactions in a currency without any rate; they count, but not as money. Left out when there are none. */
+        AnalyticsUnconverted: components["schemas"]["UnconvertedMoney"][];
+        AnalyticsChartMeta: {
+            /** @enum {string} */
+            object: "analytics_chart_meta";
+            url: string;
+            code: string;
+            title: string;
+            /** @description The formula in words. */
+            description: string;
+            docUrl: string;
+            isAvailable: boolean;
+            availabilityMessage: string;
+            /** @enum {string} */
+            type_default: "column" | "area" | "line";
+            types: ("line" | "column" | "area")[];
+            units_available: ("hour" | "day" | "week" | "month")[];
+            segmentations: components["schemas"]["AnalyticsLabel"][];
+            filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+        };
+        AnalyticsLabel: {
+            code: string;
+            label: string;
+        };
+        AnalyticsFilterCondition: {
+            attribute: string;
+            label: string;
+            /** @enum {string} */
+            category: "user" | "purchase";
+            multiple: boolean;
+            /** @description Every chart has it. */
+            persistent: boolean;
+            /** @enum {string} */
+            type: "list" | "text";
+            /** @description Of a list, the values that occur, those of most users first. */
+            values?: components["schemas"]["AnalyticsLabel"][];
+        };
+        AnalyticsCard: components["schemas"]["AnalyticsCardFigure"][];
+        AnalyticsCardFigure: {
+            /** @enum {string} */
+            code: "trials_count" | "subscriptions_count" | "inapp_count" | "tracked_revenue";
+            value: number;
+            /** @description Yesterday until the same time of day. */
+            valuePrev: number;
+        };
+        AnalyticsCurrencies: {
+            /** @enum {string} */
+            object: "list";
+            url: string;
+            data: string[];
+            has_more: boolean;
+        };
+        /**
          * @description By what the actor came in.
          * @enum {string}
          */
@@ -7295,6 +7452,136 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description The code of a chart, such as `mrr`.
+         * @example mrr
+         */
+        ChartCode: string;
+        /**
+         * @description `realtime`.
+         * @example realtime
+         */
+        CardCode: string;
+        /** @description Facts from this Unix second on. Without time zone, buckets step from here. */
+        FiguresFrom: number;
+        /** @description Facts before this Unix second; later than `from`. The second after now when left out. */
+        FiguresTo: number;
+        /**
+         * @description Length of the buckets, at most 2,000 of them.
+         * @example day
+         */
+        FiguresUnit: "hour" | "day" | "week" | "month";
+        /** @description Must be the environment of the key, 1 for production, 0 for the sandbox. */
+        FiguresEnvironment: 0 | 1;
+        /**
+         * @description Currency of the money in the answer; one that has rates.
+         * @example USD
+         */
+        FiguresCurrency: string;
+        /** @description One series for each value of this attribute, which the meta of the chart lists. */
+        FiguresSegmentation: string;
+        /**
+         * @description Series before `Other`. Without effect unless segmented.
+         * @example 50
+         */
+        FiguresMaxSeries: number;
+        /**
+         * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         * @example Europe/Berlin
+         */
+        FiguresTimezone: string;
+        /**
+         * @description Converts all money at the rates of this day.
+         * @example 2026-03-01
+         */
+        FiguresRateDate: string;
+        /**
+         * @description Adds the buckets of the window before to each series.
+         * @example false
+         */
+        FiguresPrevious: boolean;
+        /**
+         * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * @example false
+         */
+        FiguresFresh: boolean;
+        /**
+         * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "iOS"
+         *     ]
+         */
+        FiguresFilterTargetPlatform: string[];
+        /**
+         * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "annual"
+         *     ]
+         */
+        FiguresFilterProductId: string[];
+        /**
+         * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "EUR"
+         *     ]
+         */
+        FiguresFilterPurchaseCurrency: string[];
+        /**
+         * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "DE"
+         *     ]
+         */
+        FiguresFilterCountry: string[];
+        /**
+         * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "4.2.0"
+         *     ]
+         */
+        FiguresFilterAppVersion: string[];
+        /**
+         * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "de-DE"
+         *     ]
+         */
+        FiguresFilterLocale: string[];
+        /**
+         * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "Apple Search Ads"
+         *     ]
+         */
+        FiguresFilterMediaSourceName: string[];
+        /**
+         * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "spring"
+         *     ]
+         */
+        FiguresFilterCampaignName: string[];
+        /**
+         * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "A1B2"
+         *     ]
+         */
+        FiguresFilterDeviceId: string[];
+        /**
+         * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "seg_0mfa1k3p2000q7w2e8r1"
+         *     ]
+         */
+        FiguresFilterSegmentId: string[];
+        /**
+         * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * @example [
+         *       "exp_1:grp_1"
+         *     ]
+         */
+        FiguresFilterExperimentGroupId: string[];
         /**
          * @description Automation id.
          * @example auto_0mfzq3x1k00a7c2e9d4b

@@ -4,6 +4,130 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type AnalyticsChart = {
+    object: 'analytics_chart';
+    url: string;
+    /**
+     * As asked for, alias or not.
+     */
+    code: string;
+    from: number;
+    to: number;
+    unit: 'hour' | 'day' | 'week' | 'month';
+    environment: 0 | 1;
+    currency: string;
+    /**
+     * `usd` is money in `currency`; percent from 0 to 100.
+     */
+    measure: 'usd' | 'count' | 'percent';
+    totalType: 'sum' | 'last' | 'average';
+    seriesRelation: 'partsOfWhole' | 'independent';
+    maxSeries: number;
+    horizontalLabelType: 'default';
+    series: Array<AnalyticsSeries>;
+    segmentation?: string;
+    summarySeries?: AnalyticsSeries;
+    unconverted?: AnalyticsUnconverted;
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of: number;
+    /**
+     * Start of the first bucket that can still change without a new fact, by time alone.
+     */
+    incomplete_from: number | null;
+};
+
+export type AnalyticsSeries = {
+    label: string;
+    total: number;
+    /**
+     * The same over the window of equal length before; of a state, just before `from`.
+     */
+    totalPrev: number;
+    /**
+     * The denominator of the total of a ratio.
+     */
+    totalWeight?: number;
+    totalPrevWeight?: number;
+    data: Array<AnalyticsPoint>;
+    /**
+     * The buckets of the window before, in their order.
+     */
+    dataPrev?: Array<AnalyticsPoint>;
+};
+
+export type AnalyticsPoint = {
+    /**
+     * Unix second at which the bucket begins.
+     */
+    start_time: number;
+    value: number;
+};
+
+/**
+ * Transactions in a currency without any rate; they count, but not as money. Left out when there are none.
+ */
+export type AnalyticsUnconverted = Array<UnconvertedMoney>;
+
+export type AnalyticsChartMeta = {
+    object: 'analytics_chart_meta';
+    url: string;
+    code: string;
+    title: string;
+    /**
+     * The formula in words.
+     */
+    description: string;
+    docUrl: string;
+    isAvailable: boolean;
+    availabilityMessage: string;
+    type_default: 'column' | 'area' | 'line';
+    types: Array<'line' | 'column' | 'area'>;
+    units_available: Array<'hour' | 'day' | 'week' | 'month'>;
+    segmentations: Array<AnalyticsLabel>;
+    filter_conditions: Array<AnalyticsFilterCondition>;
+};
+
+export type AnalyticsLabel = {
+    code: string;
+    label: string;
+};
+
+export type AnalyticsFilterCondition = {
+    attribute: string;
+    label: string;
+    category: 'user' | 'purchase';
+    multiple: boolean;
+    /**
+     * Every chart has it.
+     */
+    persistent: boolean;
+    type: 'list' | 'text';
+    /**
+     * Of a list, the values that occur, those of most users first.
+     */
+    values?: Array<AnalyticsLabel>;
+};
+
+export type AnalyticsCard = Array<AnalyticsCardFigure>;
+
+export type AnalyticsCardFigure = {
+    code: 'trials_count' | 'subscriptions_count' | 'inapp_count' | 'tracked_revenue';
+    value: number;
+    /**
+     * Yesterday until the same time of day.
+     */
+    valuePrev: number;
+};
+
+export type AnalyticsCurrencies = {
+    object: 'list';
+    url: string;
+    data: Array<string>;
+    has_more: boolean;
+};
+
 /**
  * By what the actor came in.
  */
@@ -3164,6 +3288,126 @@ export type OfferingChangesWritable = {
      */
     product_ids?: Array<string>;
 };
+
+/**
+ * The code of a chart, such as `mrr`.
+ */
+export type ChartCode = string;
+
+/**
+ * `realtime`.
+ */
+export type CardCode = string;
+
+/**
+ * Facts from this Unix second on. Without time zone, buckets step from here.
+ */
+export type FiguresFrom = number;
+
+/**
+ * Facts before this Unix second; later than `from`. The second after now when left out.
+ */
+export type FiguresTo = number;
+
+/**
+ * Length of the buckets, at most 2,000 of them.
+ */
+export type FiguresUnit = 'hour' | 'day' | 'week' | 'month';
+
+/**
+ * Must be the environment of the key, 1 for production, 0 for the sandbox.
+ */
+export type FiguresEnvironment = 0 | 1;
+
+/**
+ * Currency of the money in the answer; one that has rates.
+ */
+export type FiguresCurrency = string;
+
+/**
+ * One series for each value of this attribute, which the meta of the chart lists.
+ */
+export type FiguresSegmentation = string;
+
+/**
+ * Series before `Other`. Without effect unless segmented.
+ */
+export type FiguresMaxSeries = number;
+
+/**
+ * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+ */
+export type FiguresTimezone = string;
+
+/**
+ * Converts all money at the rates of this day.
+ */
+export type FiguresRateDate = string;
+
+/**
+ * Adds the buckets of the window before to each series.
+ */
+export type FiguresPrevious = boolean;
+
+/**
+ * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+ */
+export type FiguresFresh = boolean;
+
+/**
+ * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterTargetPlatform = Array<string>;
+
+/**
+ * Only these products; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterProductId = Array<string>;
+
+/**
+ * Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterPurchaseCurrency = Array<string>;
+
+/**
+ * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterCountry = Array<string>;
+
+/**
+ * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterAppVersion = Array<string>;
+
+/**
+ * Only these locales; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterLocale = Array<string>;
+
+/**
+ * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterMediaSourceName = Array<string>;
+
+/**
+ * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterCampaignName = Array<string>;
+
+/**
+ * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterDeviceId = Array<string>;
+
+/**
+ * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterSegmentId = Array<string>;
+
+/**
+ * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+ */
+export type FiguresFilterExperimentGroupId = Array<string>;
 
 /**
  * Automation id.
