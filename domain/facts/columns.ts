@@ -1,13 +1,13 @@
 import { CHANGE_CAUSE, type ChangeSide, ENDED, type Facts, PERIOD_LENGTH, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
 
-export type FactValue = number | bigint | string | boolean | null
+export type ColumnValue = number | bigint | string | boolean | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
 export type Numbers = { word(text: string | null): number; subscription(key: string | null): number | null }
-type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => FactValue]
+type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => ColumnValue]
 
 const plain =
   (type: string) =>
-  <T extends object>(name: keyof T & string): Column<T> => [name, type, row => row[name] as FactValue]
+  <T extends object>(name: keyof T & string): Column<T> => [name, type, row => row[name] as ColumnValue]
 const bigint = plain('bigint')
 const small = plain('smallint')
 const flag = plain('boolean')

@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import { scaled } from '../decimal.ts'
-import type { FactSource, Relation } from './source.ts'
+import type { FactSource, FigureRelation } from './source.ts'
 
 /** Decimals of a factor of exchange. */
 export const FACTOR_PLACES = 15
@@ -15,7 +15,7 @@ const DAY = 86_400
  * How a statement converts amounts. `factors` (currency, day, factor): amount × factor ÷ 10^15 is the amount in the target currency. `rated`:
  * the numbers of the currencies that it has. Days before `first` have the factor of the first, days after `last` that of the last.
  */
-export type Exchange = { factors: Relation; rated: readonly number[]; first: number; last: number }
+export type Exchange = { factors: FigureRelation; rated: readonly number[]; first: number; last: number }
 
 type Rates = { currency: string; days: { day: number; usd: bigint }[] }
 

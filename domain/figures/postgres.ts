@@ -3,7 +3,7 @@ import pg from 'pg'
 import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
-import type { Dialect, FactSource, Relation, RelationColumn, Row, Statement } from './source.ts'
+import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
 const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
 const WHOLE = new Set<number>([INT2, INT4, INT8, NUMERIC])
@@ -31,16 +31,16 @@ async function limitTime({ tx, startedAt }: Snapshot): Promise<void> {
   await tx.query(`set local statement_timeout = ${left}`)
 }
 
-const literal = ({ values }: RelationColumn) => `{${values.join(',')}}`
+const literal = ({ values }: FigureColumn) => `{${values.join(',')}}`
 
 /** `name (columns) as materialized (…)` with its parameters, numbered from `first`. */
-function materialized({ name, columns }: Relation, first: number): { sql: string; values: string[] } {
+function materialized({ name, columns }: FigureRelation, first: number): { sql: string; values: string[] } {
   const arrays = columns.map(({ wide }, i) => `$${first + i}::${wide ? 'numeric' : 'bigint'}[]`)
   const sql = `${name} (${columns.map(column => column.name).join(', ')}) as materialized (select * from unnest(${arrays.join(', ')}))`
   return { sql, values: columns.map(literal) }
 }
 
-function withRelations({ text, relations = [] }: Statement): { text: string; values: string[] } {
+function withRelations({ text, relations = [] }: FigureStatement): { text: string; values: string[] } {
   const values: string[] = []
   const parts = relations.map(relation => {
     const part = materialized(relation, values.length + 1)
@@ -71,7 +71,7 @@ function sourceOf(snapshot: Snapshot): FactSource {
     asOf,
     async query(statement) {
       await limitTime(snapshot)
-      const { rows } = await tx.query<Row>({ ...withRelations(statement), types: exactTypes })
+      const { rows } = await tx.query<FigureRow>({ ...withRelations(statement), types: exactTypes })
       return rows
     },
     occurrences: async ({ from, to }) =>

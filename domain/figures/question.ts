@@ -24,7 +24,7 @@ export type CommonQuery = {
 export type Filters = ReadonlyMap<AttributeCode, readonly string[]>
 
 /** A question in which nothing is left to check. `now`: the second up to which facts have happened. `rateDate`: converts everything. */
-export type Question = {
+export type FigureQuestion = {
   now: number
   window: TimeWindow
   unit: BucketUnit
@@ -55,7 +55,7 @@ const DEFAULT_LENGTH = 604_800
 const DEFAULT_SERIES = 50
 
 /** From a week before the end to the second after now, unless given. */
-export function windowOf({ from, to }: Pick<CommonQuery, 'from' | 'to'>, now: number): TimeWindow {
+export function windowAsked({ from, to }: Pick<CommonQuery, 'from' | 'to'>, now: number): TimeWindow {
   const end = to ?? now + 1
   return { from: from ?? Math.max(0, end - DEFAULT_LENGTH), to: end }
 }
@@ -92,9 +92,9 @@ export function readFilters(query: object, allowed: readonly Attribute[]): { fil
 export type QuestionRules = { filters: readonly Attribute[]; segmentations: readonly ColumnAttribute[]; own: 0 | 1 }
 
 /** The question of a query. Throws `invalid_data` with every fault. */
-export function readQuestion(query: CommonQuery, rules: QuestionRules, { now, hasRate }: QueryContext): Question {
+export function readQuestion(query: CommonQuery, rules: QuestionRules, { now, hasRate }: QueryContext): FigureQuestion {
   const { unit = 'day', currency = 'USD', segmentation, max_series = DEFAULT_SERIES, timezone = null, rate_date = null } = query
-  const window = windowOf(query, now)
+  const window = windowAsked(query, now)
   const { filters, faults: filterFaults } = readFilters(query, rules.filters)
   const segment = rules.segmentations.find(attribute => attribute.code === segmentation) ?? null
   const faults = [...environmentFaults(query.environment, rules.own), ...windowFaults(window), ...currencyFaults(hasRate), ...filterFaults]

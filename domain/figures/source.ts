@@ -1,17 +1,17 @@
 /** A value of a result row. Whole numbers of any size are bigint; there are no floats. */
 export type Value = bigint | string | boolean | null
-export type Row = Record<string, Value>
+export type FigureRow = Record<string, Value>
 
 /**
  * A small relation that a statement brings along, named as a table in its text: factors of exchange, durations of products, sets of users,
  * edges of buckets. All columns are whole numbers and equally long; `wide`: up to 128 bits, otherwise 64. A relation never changes, so a driver
  * may keep what it made of the object.
  */
-export type Relation = { name: string; columns: RelationColumn[] }
-export type RelationColumn = { name: string; wide?: boolean; values: readonly bigint[] | BigInt64Array }
+export type FigureRelation = { name: string; columns: FigureColumn[] }
+export type FigureColumn = { name: string; wide?: boolean; values: readonly bigint[] | BigInt64Array }
 
 /** A question to the facts in the SQL that both drivers understand. Its text contains whole numbers and names only, never a text of a user. */
-export type Statement = { text: string; relations?: Relation[] }
+export type FigureStatement = { text: string; relations?: FigureRelation[] }
 
 /** Where the SQL of the two drivers differs. */
 export type Dialect = {
@@ -32,7 +32,7 @@ export type FactSource = {
   dialect: Dialect
   /** Every fact that was recorded before this time counts (Unix seconds). */
   asOf: number
-  query(statement: Statement): Promise<Row[]>
+  query(statement: FigureStatement): Promise<FigureRow[]>
   /**
    * What stands behind `from`: (user_no, happened) of the times from `from` until `to` at which users had events, and perhaps of others. Unless
    * `exact`, it may leave out all but the first and the last time of a user in a UTC day: enough to tell who was active in a time that contains
