@@ -1,5 +1,6 @@
 import type { Trail } from '../domain/audit/record.ts'
 import type { BacktestTurns } from '../domain/automations/backtest/turns.ts'
+import type { FactAccess } from '../domain/figures/open-source.ts'
 import type { IntegrationProbe } from '../domain/integrations/probe.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
@@ -19,6 +20,8 @@ export type ApiDeps = {
    * connections.
    */
   stepping: Pool
+  /** What figures are computed from. */
+  facts: FactAccess
   secrets: Secrets
   publicUrl: string
   unverifiedPurchases: UnverifiedPurchases

@@ -33,9 +33,10 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs, host, metricsPort, metricsToken: token, trustedProxies } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
+  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: 4, scans: true })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
-  const pools = [checks, watching, listing, stepping]
+  const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = () => Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), board?.close()])
   const deps = {
     pool,
@@ -43,6 +44,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     readiness: ready,
     listing,
     stepping,
+    facts: { pool, scanning, proceedsRates: config.proceedsRates },
     secrets,
     storage,
     log,

@@ -10,6 +10,7 @@ import { requestTurns } from '../../api/request-turns.ts'
 import { listen } from '../../api/server.ts'
 import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
+import { proceedsRates } from '../../domain/events/money.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
@@ -107,6 +108,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const ready = readiness(watching, 0)
   const listing = connect({ url: database.url, planOnce: true })
   const stepping = connect({ url: database.url, max: 2 })
+  const scanning = connect({ url: database.url, max: 4, scans: true })
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
   const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
@@ -114,6 +116,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     pool,
     listing,
     stepping,
+    facts: { pool, scanning, proceedsRates: proceedsRates({}) },
     secrets,
     storage,
     log,
@@ -177,6 +180,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await watching.end()
       await listing.end()
       await stepping.end()
+      await scanning.end()
       await worker?.stop()
       await recording.end()
       await planned.end()
