@@ -1,10 +1,6 @@
 import type { Db } from '../../store/connect.ts'
-import { scaled } from '../decimal.ts'
+import { type Factor, factorsTo } from '../rates/factors.ts'
 import type { FactSource, FigureRelation } from './source.ts'
-
-/** Decimals of a factor of exchange. */
-export const FACTOR_PLACES = 15
-const ONE = 10n ** BigInt(FACTOR_PLACES)
 
 /** The number that stands for the currency USD in the relation of factors, whether or not a fact has the word. */
 export const GIVEN_USD = -1
@@ -17,33 +13,10 @@ const DAY = 86_400
  */
 export type Exchange = { factors: FigureRelation; rated: readonly number[]; first: number; last: number }
 
-type Rates = { currency: string; days: { day: number; usd: bigint }[] }
+const RATED = `select currency, min(date) - date '1970-01-01' as first, max(date) - date '1970-01-01' as last from currency_rates
+  where currency <> 'USD' group by currency`
 
-/** All rates of the currencies that have any, in 10^-15 USD per unit, by day. */
-async function loadRates(db: Db): Promise<Rates[]> {
-  const { rows } = await db.query<{ currency: string; day: number; usd: string }>({
-    name: 'figures-rates',
-    text: `select currency, date - date '1970-01-01' as day, usd_per_unit::text as usd from currency_rates order by currency, date`,
-  })
-  const all: Rates[] = []
-  for (const { currency, day, usd } of rows) {
-    if (all.at(-1)?.currency !== currency) all.push({ currency, days: [] })
-    all.at(-1)!.days.push({ day, usd: scaled(usd, FACTOR_PLACES) })
-  }
-  return [...all.filter(({ currency }) => currency !== 'USD'), { currency: 'USD', days: [{ day: 0, usd: ONE }] }]
-}
-
-/** The rate of a day is that of the latest date until then, else of the earliest later one. Days must be asked for in order. */
-function rateByDay({ days }: Rates): (day: number) => bigint {
-  let i = 0
-  return day => {
-    while (i + 1 < days.length && days[i + 1]!.day <= day) i++
-    return days[i]!.usd
-  }
-}
-
-/** a ÷ b in units of 10^-15, half away from zero. */
-const quotient = (a: bigint, b: bigint): bigint => (2n * a * ONE + b) / (2n * b)
+type Rated = { currency: string; first: number; last: number }
 
 /**
  * The exchange to a currency that has a rate. `rateDate` (YYYY-MM-DD): its rates convert everything. Only days on which there are facts are in
@@ -54,44 +27,41 @@ export async function loadExchange(
   source: FactSource,
   { currency: target, rateDate, now }: { currency: string; rateDate: string | null; now: number },
 ): Promise<Exchange> {
-  const all = await loadRates(db)
-  const numbers = await source.numbersOf([...all.map(({ currency }) => currency), target])
-  const targetRates = all.find(({ currency }) => currency === target)!
+  const { rows: all } = await db.query<Rated>({ name: 'figures-rated', text: RATED })
+  const numbers = await source.numbersOf([...new Set([...all.map(({ currency }) => currency), 'USD', target])])
   const [first, last] = rateDate === null ? await daysOf(source, all, now) : [0, 0]
-  const given = rateDate === null ? null : Date.parse(`${rateDate}T00:00:00Z`) / 1000 / DAY
-  const values: { currency: bigint; day: bigint; factor: bigint }[] = []
-  const add = (number: number, rates: Rates) => {
-    const [from, to] = [rateByDay(rates), rateByDay(targetRates)]
-    for (let day = first; day <= last; day++) {
-      const factor = rates.currency === target ? ONE : quotient(from(given ?? day), to(given ?? day))
-      values.push({ currency: BigInt(number), day: BigInt(day), factor })
-    }
-  }
-  const rated: number[] = []
-  for (const rates of all) {
-    const number = numbers.get(rates.currency)
-    if (rates.currency === 'USD') add(GIVEN_USD, rates)
-    if (number === undefined) continue
-    rated.push(number)
-    add(number, rates)
-  }
+  const currencies = ['USD', ...all.map(({ currency }) => currency).filter(currency => numbers.has(currency))]
+  const spans = await factorsTo(db, target, { currencies, from: first, until: last + 1, on: rateDate ?? undefined })
+  const own = numbers.get('USD')
+  const numbersOf = (currency: string) => (currency === 'USD' ? [GIVEN_USD, ...(own === undefined ? [] : [own])] : [numbers.get(currency)!])
+  const values = spans.flatMap(span => numbersOf(span.currency).flatMap(number => daily(number, span, first, last)))
   const column = (name: 'currency' | 'day' | 'factor') => ({ name, values: values.map(value => value[name]) })
   return {
     factors: { name: 'factors', columns: [column('currency'), column('day'), { ...column('factor'), wide: true }] },
-    rated,
+    rated: currencies.flatMap(numbersOf).filter(number => number !== GIVEN_USD),
     first,
     last,
   }
 }
 
+/** A row for each day of the span from `first` to `last`. */
+function daily(number: number, { from, until, factor }: Factor, first: number, last: number) {
+  const days = { from: Math.max(from, first), until: Math.min(until, last + 1) }
+  return Array.from({ length: Math.max(0, days.until - days.from) }, (_, i) => ({
+    currency: BigInt(number),
+    day: BigInt(days.from + i),
+    factor,
+  }))
+}
+
 /** The days between which factors change while there are facts. Outside of them the factors stay. */
-async function daysOf(source: FactSource, all: Rates[], now: number): Promise<[first: number, last: number]> {
-  const changes = all.filter(({ currency }) => currency !== 'USD').flatMap(({ days }) => [days[0]!.day, days.at(-1)!.day])
-  if (changes.length === 0) return [0, 0]
+async function daysOf(source: FactSource, all: Rated[], now: number): Promise<[first: number, last: number]> {
+  if (all.length === 0) return [0, 0]
   const [row] = await source.query({ text: `select min(happened) as first from ${source.dialect.tables.transactions} t` })
   const earliest = row!.first === null ? now : Number(row!.first)
-  const last = Math.min(Math.max(...changes), Math.floor(now / DAY) + 1)
-  return [Math.min(Math.max(Math.min(...changes), Math.floor(earliest / DAY)), last), last]
+  const last = Math.min(Math.max(...all.map(one => one.last)), Math.floor(now / DAY) + 1)
+  const first = Math.max(Math.min(...all.map(one => one.first)), Math.floor(earliest / DAY))
+  return [Math.min(first, last), last]
 }
 
 /** SQL for the day of the factors that a day of purchase has. */

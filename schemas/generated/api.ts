@@ -1101,6 +1101,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/charts/{chart_code}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a chart
+         * @description One of the 25 charts, exact to the last digit. Flows are sums over the facts of a bucket, stocks the state at its end, ratios a formula over
+         *     the bucket; every total is computed by itself and never added up. The page [analytics](/docs/analytics) has the formulas.
+         *
+         *     404 for a code that is no chart. `series` with `segmentation` are ordered by the size of their totals; after `max_series` the rest is one
+         *     series `Other`.
+         */
+        get: operations["v4GetAnalyticsChart"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/cards/{card_code}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description `realtime`.
+                 * @example realtime
+                 */
+                card_code: components["parameters"]["CardCode"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the figures of today
+         * @description UTC today until now, beside yesterday until the same time of day. The one card is `realtime`; other codes are 404. The parameters of charts that do
+         *     not matter here (window, unit, segmentation, time zone) are checked and have no effect.
+         */
+        get: operations["v4GetAnalyticsCard"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/experiments": {
         parameters: {
             query?: never;
@@ -2731,8 +2800,8 @@ export interface components {
             totalWeight?: number;
             totalPrevWeight?: number;
             data: components["schemas"]["AnalyticsPoint"][];
-            /** @description The buckets of the window before, in their order. */
-            dataPrev?: components["schemas"]["AnalyticsPoint"][];
+            /** @description The values of the buckets of the window before, in their order. */
+            dataPrev?: number[];
         };
         AnalyticsPoint: {
             /** @description Unix second at which the bucket begins. */
@@ -10598,6 +10667,336 @@ export interface operations {
             403: components["responses"]["Forbidden"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsChart: {
+        parameters: {
+            query?: {
+                /** @description Facts from this Unix second on. Without time zone, buckets step from here. */
+                from?: components["parameters"]["FiguresFrom"];
+                /** @description Facts before this Unix second; later than `from`. The second after now when left out. */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /** @description Must be the environment of the key, 1 for production, 0 for the sandbox. */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /** @description One series for each value of this attribute, which the meta of the chart lists. */
+                segmentation?: components["parameters"]["FiguresSegmentation"];
+                /**
+                 * @description Series before `Other`. Without effect unless segmented.
+                 * @example 50
+                 */
+                max_series?: components["parameters"]["FiguresMaxSeries"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Adds the buckets of the window before to each series.
+                 * @example false
+                 */
+                previous?: components["parameters"]["FiguresPrevious"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "EUR"
+                 *     ]
+                 */
+                "filter[purchase_currency][]"?: components["parameters"]["FiguresFilterPurchaseCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "de-DE"
+                 *     ]
+                 */
+                "filter[locale][]"?: components["parameters"]["FiguresFilterLocale"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The chart. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsChart"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsCard: {
+        parameters: {
+            query?: {
+                /** @description Facts from this Unix second on. Without time zone, buckets step from here. */
+                from?: components["parameters"]["FiguresFrom"];
+                /** @description Facts before this Unix second; later than `from`. The second after now when left out. */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /** @description Must be the environment of the key, 1 for production, 0 for the sandbox. */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /** @description One series for each value of this attribute, which the meta of the chart lists. */
+                segmentation?: components["parameters"]["FiguresSegmentation"];
+                /**
+                 * @description Series before `Other`. Without effect unless segmented.
+                 * @example 50
+                 */
+                max_series?: components["parameters"]["FiguresMaxSeries"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Adds the buckets of the window before to each series.
+                 * @example false
+                 */
+                previous?: components["parameters"]["FiguresPrevious"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "EUR"
+                 *     ]
+                 */
+                "filter[purchase_currency][]"?: components["parameters"]["FiguresFilterPurchaseCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "de-DE"
+                 *     ]
+                 */
+                "filter[locale][]"?: components["parameters"]["FiguresFilterLocale"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description `realtime`.
+                 * @example realtime
+                 */
+                card_code: components["parameters"]["CardCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures, in a fixed order. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsCard"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

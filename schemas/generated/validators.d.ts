@@ -71,6 +71,11 @@ export const v4CreateSegmentBody: ValidateFunction
 export const answerSystemSegmentList: ValidateFunction
 export const v4GetSegmentPath: ValidateFunction
 export const v4UpdateSegmentBody: ValidateFunction
+export const answerAnalyticsChart: ValidateFunction
+export const v4GetAnalyticsChartPath: ValidateFunction
+export const v4GetAnalyticsChartQuery: ValidateFunction
+export const answerAnalyticsCard: ValidateFunction
+export const v4GetAnalyticsCardPath: ValidateFunction
 export const answerExperimentList: ValidateFunction
 export const answerExperiment: ValidateFunction
 export const v4CreateExperimentBody: ValidateFunction

@@ -8,9 +8,7 @@ import { type Described, operationsOf } from '../harness/described.ts'
 
 /** Operations that are not implemented yet. Only this list names them. */
 const LATER = [
-  'v4GetAnalyticsChart',
   'v4GetAnalyticsChartMeta',
-  'v4GetAnalyticsCard',
   'v4ListAnalyticsCurrencies',
   'v4GetAnalyticsCohorts',
   'v4GetAnalyticsCohortsMeta',

@@ -31,5 +31,6 @@ test(`the charts of any history are those of the witness: ${CASES} questions, FI
       if (difference) expect.fail(described(difference))
     }
   })
-  await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED })
+  // To shrink a history would tell it anew again and again.
+  await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED, endOnFailure: true })
 })

@@ -52,9 +52,9 @@ export type AnalyticsSeries = {
     totalPrevWeight?: number;
     data: Array<AnalyticsPoint>;
     /**
-     * The buckets of the window before, in their order.
+     * The values of the buckets of the window before, in their order.
      */
-    dataPrev?: Array<AnalyticsPoint>;
+    dataPrev?: Array<number>;
 };
 
 export type AnalyticsPoint = {
@@ -7189,6 +7189,304 @@ export type V4UpdateSegmentResponses = {
 };
 
 export type V4UpdateSegmentResponse = V4UpdateSegmentResponses[keyof V4UpdateSegmentResponses];
+
+export type V4GetAnalyticsChartData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The code of a chart, such as `mrr`.
+         */
+        chart_code: string;
+    };
+    query?: {
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * One series for each value of this attribute, which the meta of the chart lists.
+         */
+        segmentation?: string;
+        /**
+         * Series before `Other`. Without effect unless segmented.
+         */
+        max_series?: number;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Adds the buckets of the window before to each series.
+         */
+        previous?: boolean;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[purchase_currency][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only these locales; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[locale][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+    };
+    url: '/v4/analytics/charts/{chart_code}';
+};
+
+export type V4GetAnalyticsChartErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsChartError = V4GetAnalyticsChartErrors[keyof V4GetAnalyticsChartErrors];
+
+export type V4GetAnalyticsChartResponses = {
+    /**
+     * The chart.
+     */
+    200: AnalyticsChart;
+};
+
+export type V4GetAnalyticsChartResponse = V4GetAnalyticsChartResponses[keyof V4GetAnalyticsChartResponses];
+
+export type V4GetAnalyticsCardData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * `realtime`.
+         */
+        card_code: string;
+    };
+    query?: {
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * One series for each value of this attribute, which the meta of the chart lists.
+         */
+        segmentation?: string;
+        /**
+         * Series before `Other`. Without effect unless segmented.
+         */
+        max_series?: number;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Adds the buckets of the window before to each series.
+         */
+        previous?: boolean;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[purchase_currency][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only these locales; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[locale][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+    };
+    url: '/v4/analytics/cards/{card_code}';
+};
+
+export type V4GetAnalyticsCardErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsCardError = V4GetAnalyticsCardErrors[keyof V4GetAnalyticsCardErrors];
+
+export type V4GetAnalyticsCardResponses = {
+    /**
+     * The figures, in a fixed order.
+     */
+    200: AnalyticsCard;
+};
+
+export type V4GetAnalyticsCardResponse = V4GetAnalyticsCardResponses[keyof V4GetAnalyticsCardResponses];
 
 export type V4ListExperimentsData = {
     body?: never;

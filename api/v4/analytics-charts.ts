@@ -1,0 +1,99 @@
+import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
+import { type ChartMeasure, type ChartOf, chartOf, TOTAL_TYPE } from '../../domain/figures/chart-table.ts'
+import { today } from '../../domain/figures/charts/card.ts'
+import { chartFigures } from '../../domain/figures/charts/chart.ts'
+import { type Quotient, rounded } from '../../domain/figures/charts/rounding.ts'
+import type { LabelledLine } from '../../domain/figures/charts/segmented.ts'
+import type { Unconverted } from '../../domain/figures/charts/unconverted.ts'
+import { queryContext, readQuestion } from '../../domain/figures/question.ts'
+import { notFound } from '../../domain/refusal.ts'
+import { expensiveRead } from '../operation.ts'
+
+/** Decimals of money and percentages. */
+const PLACES = 2
+
+const placesOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
+
+const unconverted = (rows: Unconverted[]) =>
+  rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: rounded(amount, PLACES) }))
+
+/** A series in the answer. `starts`: of its buckets. */
+function series({ label, line }: LabelledLine, places: number, starts: number[], withPrevious: boolean) {
+  const figure = (value: Quotient) => rounded(value, places)
+  return {
+    label,
+    total: figure(line.total),
+    totalPrev: figure(line.totalPrev),
+    ...(line.weights && { totalWeight: Number(line.weights.total), totalPrevWeight: Number(line.weights.totalPrev) }),
+    data: line.data.map((value, i) => ({ start_time: starts[i]!, value: figure(value) })),
+    ...(withPrevious && { dataPrev: line.dataPrev.map(figure) }),
+  }
+}
+
+/** Parts of a whole, unless they are quotients: a value's share of an amount is one, its quotient is not. */
+const relationOf = (chart: ChartOf, isSegmented: boolean) =>
+  isSegmented ? (chart.kind === 'ratio' ? ('independent' as const) : ('partsOfWhole' as const)) : chart.relation
+
+export const v4GetAnalyticsChart = expensiveRead(
+  'v4GetAnalyticsChart',
+  async ({ path, query, environment, environmentKind, db, deps: { facts } }) => {
+    const chart = chartOf(path.chart_code)
+    if (!chart) throw notFound('chart')
+    const own = environmentKind === 'production' ? 1 : 0
+    const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own } as const
+    const question = readQuestion(query, rules, await queryContext(db, environment, query.currency))
+    const figures = await chartFigures(facts, environment, chart, question)
+    const shown = (line: LabelledLine) => series(line, placesOf(chart.measure), figures.starts, question.previous)
+    return {
+      body: {
+        object: 'analytics_chart' as const,
+        url: `/v4/analytics/charts/${path.chart_code}`,
+        code: path.chart_code,
+        from: question.window.from,
+        to: question.window.to,
+        unit: question.unit,
+        environment: own as 0 | 1,
+        currency: question.currency,
+        measure: chart.measure,
+        totalType: TOTAL_TYPE[chart.kind],
+        seriesRelation: relationOf(chart, question.segmentation !== null),
+        maxSeries: question.maxSeries,
+        horizontalLabelType: 'default' as const,
+        series: figures.series.map(shown),
+        ...(question.segmentation && { segmentation: question.segmentation.code }),
+        ...(figures.summary && { summarySeries: shown(figures.summary) }),
+        ...(figures.unconverted.length > 0 && { unconverted: unconverted(figures.unconverted) }),
+        as_of: figures.asOf,
+        incomplete_from: figures.incompleteFrom,
+      },
+    }
+  },
+)
+
+const CARD = [
+  { code: 'trials_count', of: 'trials', places: 0 },
+  { code: 'subscriptions_count', of: 'subscriptions', places: 0 },
+  { code: 'inapp_count', of: 'oneTime', places: 0 },
+  { code: 'tracked_revenue', of: 'revenue', places: PLACES },
+] as const
+
+/** What the card can be restricted by: what restricts sales. */
+const SALES = chartOf('sales')!
+
+export const v4GetAnalyticsCard = expensiveRead(
+  'v4GetAnalyticsCard',
+  async ({ path, query, environment, environmentKind, db, deps: { facts } }) => {
+    if (path.card_code !== 'realtime') throw notFound('card')
+    const own = environmentKind === 'production' ? 1 : 0
+    const rules = { filters: filtersOf(SALES), segmentations: segmentationsOf(SALES), own } as const
+    const question = readQuestion(query, rules, await queryContext(db, environment, query.currency))
+    const figures = await today(facts, environment, question)
+    return {
+      body: CARD.map(({ code, of, places }) => ({
+        code,
+        value: rounded(figures[of].value, places),
+        valuePrev: rounded(figures[of].before, places),
+      })),
+    }
+  },
+)

@@ -1,0 +1,92 @@
+import type { Environment } from '../../environment.ts'
+import { PLATFORMS } from '../../platform.ts'
+import type { ColumnAttribute } from '../attributes.ts'
+import type { ChartOf } from '../chart-table.ts'
+import { loadExchange } from '../factors.ts'
+import { type FactAccess, withFacts } from '../open-source.ts'
+import { loadProductWords } from '../product-words.ts'
+import type { FigureQuestion } from '../question.ts'
+import { loadRestriction } from '../restriction.ts'
+import type { FactSource } from '../source.ts'
+import { frameOf } from './frame.ts'
+import { incompleteFrom } from './incomplete.ts'
+import { type Line, type LinePlan, linesOf } from './lines.ts'
+import { MEASURES } from './measure.ts'
+import type { ScanContext } from './scan.ts'
+import { type LabelledLine, segmentedLines } from './segmented.ts'
+import { ALL } from './tally.ts'
+import { type Unconverted, unconvertedOf } from './unconverted.ts'
+
+/** A chart before rounding. `starts`: of the buckets of the window, and with `previous` of the window before. */
+export type ChartFigures = {
+  starts: number[]
+  previousStarts: number[]
+  series: LabelledLine[]
+  summary: LabelledLine | null
+  unconverted: Unconverted[]
+  asOf: number
+  incompleteFrom: number | null
+}
+
+/** What the statements of a question have in common. */
+export async function scanContext(
+  { pool, scanning, proceedsRates }: FactAccess,
+  environment: Environment,
+  source: FactSource,
+  question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
+): Promise<ScanContext> {
+  const products = await loadProductWords(pool, environment)
+  const platforms = await source.numbersOf([...PLATFORMS])
+  const shares = new Map(
+    PLATFORMS.flatMap(platform => (platforms.has(platform) ? [[platforms.get(platform)!, proceedsRates[platform]]] : [])),
+  )
+  return {
+    source,
+    products,
+    money: { dialect: source.dialect, exchange: await loadExchange(pool, source, question), shares },
+    restriction: await loadRestriction({ source, scanning, products }, environment, question.filters),
+    now: question.now,
+  }
+}
+
+const summed = (rows: readonly (readonly number[])[]): number[] => rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0))
+
+/** The series that stands beside the others, their whole. */
+function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: Line): LabelledLine | null {
+  const label = segmentation ? 'Total' : chart.summary
+  return label === null ? null : { label, line: whole }
+}
+
+/** Computes a chart. Throws `upstream_timeout` after 30 s. */
+export const chartFigures = (
+  access: FactAccess,
+  environment: Environment,
+  chart: ChartOf,
+  question: FigureQuestion,
+): Promise<ChartFigures> =>
+  withFacts(access, environment, async source => {
+    const context = await scanContext(access, environment, source, question)
+    const measure = MEASURES[chart.code]
+    const frame = frameOf(question)
+    const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans }
+    const rows = [...measure.series, summed(measure.series)]
+    const lines = await linesOf(context, plan, rows)
+    const own = lines.of(ALL)
+    const whole = own.at(-1)!
+    const { segmentation, maxSeries, window } = question
+    const segmented = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
+    const series = segmentation
+      ? await segmentedLines(context, { ...plan, scans: segmented.scans }, segmented.whole, { attribute: segmentation, maxSeries })
+      : chart.series.map((label, i) => ({ label, line: own[i]! }))
+    const left = lines.leftOut(ALL).slice(frame.lead, frame.lead + frame.buckets.length)
+    const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
+    return {
+      starts: frame.buckets,
+      previousStarts: frame.previous,
+      series,
+      summary: summaryOf(chart, segmentation, whole),
+      unconverted: isLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
+      asOf: source.asOf,
+      incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
+    }
+  })

@@ -1,0 +1,71 @@
+import { attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
+import { type Grid, intervalSql } from '../buckets.ts'
+import { conditionsOf } from '../restriction.ts'
+import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
+import { relationsOf, type ScanContext } from './scan.ts'
+import type { Division } from './tally.ts'
+
+/** Rows of (user_no, happened), of which users are counted once in each interval. */
+type Occurrences = { from: string; where: string[]; user: string; happened: string }
+
+function payers({ source, restriction }: ScanContext): Occurrences {
+  const column = (code: string) => {
+    const attribute = attributeOf(code)!
+    return isColumn(attribute) ? `t.${attribute.columns.transaction}` : null
+  }
+  return {
+    from: `${source.dialect.tables.transactions} t`,
+    where: ['t.kind between 2 and 5', ...conditionsOf(restriction, 't.user_no', column)],
+    user: 't.user_no',
+    happened: 't.happened',
+  }
+}
+
+/** Whether an attribute restricts or divides users who are counted whether or not they buy. */
+export const isOfActiveUsers = ({ code }: Pick<ColumnAttribute, 'code'>): boolean => RESTRICTS_ACTIVE_USERS.includes(code)
+
+/** Users who were created, or had an event or a transaction. */
+async function activeUsers({ source, restriction, now }: ScanContext, { starts, end }: Grid): Promise<Occurrences> {
+  const { tables } = source.dialect
+  const window = { from: starts[0]!, to: Math.min(end, now + 1) }
+  const within = (time: string) => `${time} >= ${window.from} and ${time} < ${window.to}`
+  const occurrences = await source.occurrences(window, true)
+  if (occurrences === null) throw new RangeError('this driver does not know when users were active')
+  const column = (code: string) => {
+    const attribute = attributeOf(code)!
+    return isColumn(attribute) && isOfActiveUsers(attribute) ? `u.${attribute.columns.user}` : null
+  }
+  return {
+    from: `(select o.user_no, o.happened from ${occurrences} o
+      union all select c.user_no, c.created from ${tables.users} c where ${within('c.created')}
+      union all select t.user_no, t.happened from ${tables.transactions} t where t.kind between 1 and 5 and ${within('t.happened')}) a
+      join ${tables.users} u on u.user_no = a.user_no`,
+    where: conditionsOf(restriction, 'a.user_no', column),
+    user: 'a.user_no',
+    happened: 'a.happened',
+  }
+}
+
+/** How many different users there were in each interval, by the numbers of the division. */
+export async function distinctUsers(
+  context: ScanContext,
+  which: 'payers' | 'active users',
+  grid: Grid,
+  division: Division,
+): Promise<Map<number, bigint[]>> {
+  const { from, where, user, happened } = which === 'payers' ? payers(context) : await activeUsers(context, grid)
+  const { source, now } = context
+  const conditions = [...where, `${happened} >= ${grid.starts[0]!}`, `${happened} < ${Math.min(grid.end, now + 1)}`]
+  const text = `select x.number, x.interval, count(distinct x.user_no) as users from (
+    select ${division.sql} as number, ${intervalSql(happened, grid, source.dialect.floorDivide)} as interval, ${user} as user_no
+    from ${from}${division.joins} where ${conditions.join(' and ')}) x group by x.number, x.interval`
+  const rows = await source.query({ text, relations: [...relationsOf(context), ...division.relations] })
+  const counts = new Map<number, bigint[]>()
+  for (const row of rows) {
+    const number = Number(row.number)
+    const one = counts.get(number) ?? new Array<bigint>(grid.starts.length).fill(0n)
+    counts.set(number, one)
+    one[Number(row.interval)] = row.users as bigint
+  }
+  return counts
+}

@@ -1,0 +1,166 @@
+import type { ChartKind } from '../chart-table.ts'
+import { distinctUsers } from './distinct.ts'
+import type { Frame } from './frame.ts'
+import type { Measure, ScanCode } from './measure.ts'
+import type { Quotient } from './rounding.ts'
+import { type Scan, type ScanContext, scanOf } from './scan.ts'
+import { ALL, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
+
+/** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
+export type Line = {
+  total: Quotient
+  totalPrev: Quotient
+  data: Quotient[]
+  dataPrev: Quotient[]
+  weights: { total: bigint; totalPrev: bigint } | null
+}
+
+const dot = (coefficients: readonly number[], sums: readonly bigint[]): bigint =>
+  coefficients.reduce((sum, coefficient, i) => (coefficient === 0 ? sum : sum + BigInt(coefficient) * sums[i]!), 0n)
+
+const sum = (values: bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
+
+/** A whole number for each interval of a frame's grid, and what was before. */
+type Values = { before: bigint; at: bigint[] }
+
+const valuesOf = (coefficients: readonly number[], { before, at }: Tally): Values => ({
+  before: dot(coefficients, before),
+  at: at.map(sums => dot(coefficients, sums)),
+})
+
+/** The states at the ends of the intervals, by what changed in them. */
+function statesOf(before: bigint, changes: bigint[]): bigint[] {
+  let state = before
+  return changes.map(change => {
+    state += change
+    return state
+  })
+}
+
+const NOTHING: Quotient = { top: 0n, bottom: 1n }
+
+function flow({ at }: Values, { lead, buckets, previous }: Frame, per: bigint): Line {
+  const over = (top: bigint): Quotient => ({ top, bottom: per })
+  const own = at.slice(lead)
+  return {
+    total: over(sum(own)),
+    totalPrev: over(sum(at.slice(0, lead))),
+    data: buckets.map((_, i) => over(own[i]!)),
+    dataPrev: previous.map((_, i) => over(at[i]!)),
+    weights: null,
+  }
+}
+
+function stock({ before, at }: Values, { lead, buckets, previous }: Frame, per: bigint): Line {
+  const states = statesOf(before, at).map((top): Quotient => ({ top, bottom: per }))
+  const data = states.slice(lead, lead + buckets.length)
+  return { total: data.at(-1) ?? NOTHING, totalPrev: states[lead - 1]!, data, dataPrev: states.slice(0, previous.length), weights: null }
+}
+
+/** `denominators`: by interval, and over each of the two windows. */
+function ratio(numerators: Values, denominators: Denominators, frame: Frame, { per, isShare }: { per: bigint; isShare: boolean }): Line {
+  const { lead, buckets, previous } = frame
+  const scale = isShare ? 100n : 1n
+  const over = (top: bigint, bottom: bigint): Quotient => ({ top: top * scale, bottom: bottom * per })
+  const at = numerators.at.map((top, i) => over(top, denominators.at[i]!))
+  const [before, own] = [sum(numerators.at.slice(0, lead)), sum(numerators.at.slice(lead))]
+  return {
+    total: over(own, denominators.window),
+    totalPrev: over(before, denominators.before),
+    data: at.slice(lead, lead + buckets.length),
+    dataPrev: at.slice(0, previous.length),
+    weights: { total: denominators.window, totalPrev: denominators.before },
+  }
+}
+
+type Denominators = { at: bigint[]; before: bigint; window: bigint }
+
+/** Counts of different users are taken anew for the windows; they cannot be added. */
+async function countedOnce(
+  context: ScanContext,
+  which: 'payers' | 'active users',
+  frame: Frame,
+  division: Division,
+): Promise<{ numbers: Set<number>; of: (number: number) => Denominators }> {
+  const { grid, before, window } = frame
+  const fine = await distinctUsers(context, which, grid, division)
+  const whole = await distinctUsers(context, which, { starts: [before.from, window.from], end: window.to }, division)
+  return {
+    numbers: new Set(whole.keys()),
+    of(number) {
+      const [inBefore = 0n, inWindow = 0n] = whole.get(number) ?? []
+      return { at: fine.get(number) ?? grid.starts.map(() => 0n), before: inBefore, window: inWindow }
+    },
+  }
+}
+
+/** How a line is divided: the rows of each scan, and users who are counted once. */
+export type Divide = { scan: (scan: Scan) => Division; users: Division }
+
+export const WHOLE: Divide = { scan: () => UNDIVIDED, users: UNDIVIDED }
+
+/** Sums by the numbers of a division. Behind the terms of a scan of money stands how many facts could not be converted. */
+type Tallies = { numbers: Set<number>; of: (number: number) => Tally }
+
+async function talliesOf(context: ScanContext, { scans, kind, frame }: LinePlan, divide: Divide): Promise<Tallies> {
+  const reach = kind === 'stock' ? 'since ever' : 'within'
+  const numbers = new Set<number>()
+  const parts: ((number: number) => Tally)[] = []
+  for (const code of scans) {
+    const scan = scanOf(code, context)
+    const terms = scan.leftOut === null ? scan.terms : [...scan.terms, scan.leftOut]
+    const found = await tally(context, scan, { grid: frame.grid, reach, division: divide.scan(scan), terms })
+    const nothing = emptyTally(frame.grid.starts.length, terms.length)
+    for (const number of found.keys()) numbers.add(number)
+    parts.push(number => found.get(number) ?? nothing)
+  }
+  return { numbers, of: number => beside(parts.map(part => part(number))) }
+}
+
+/** What a chart computes, and for which times. `isShare`: a percentage. */
+export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; frame: Frame; scans: readonly ScanCode[] }
+
+/** `of`: one line for each row of coefficients; `leftOut`: facts that could not be converted, in each interval; of a stock, the state. */
+export type Lines = { numbers: Set<number>; of: (number: number) => Line[]; leftOut: (number: number) => bigint[] }
+
+/** The lines of the division's numbers, from one pass over the facts for each scan. */
+export async function linesOf(
+  context: ScanContext,
+  plan: LinePlan,
+  rows: readonly (readonly number[])[],
+  divide: Divide = WHOLE,
+): Promise<Lines> {
+  const { measure, kind, isShare, frame } = plan
+  const { denominator, per } = measure
+  const tallies = await talliesOf(context, plan, divide)
+  const users = typeof denominator === 'string' ? await countedOnce(context, denominator, frame, divide.users) : null
+  const isDivided = divide.users !== UNDIVIDED
+  const denominatorsOf = (number: number): Denominators => {
+    if (users) return users.of(isDivided ? number : ALL)
+    const { at } = valuesOf(denominator as readonly number[], tallies.of(number))
+    return { at, before: sum(at.slice(0, frame.lead)), window: sum(at.slice(frame.lead)) }
+  }
+  const lineOf = (coefficients: readonly number[], number: number): Line => {
+    const values = valuesOf(coefficients, tallies.of(number))
+    switch (kind) {
+      case 'flow':
+        return flow(values, frame, per)
+      case 'stock':
+        return stock(values, frame, per)
+      case 'ratio':
+        return ratio(values, denominatorsOf(number), frame, { per, isShare })
+      default:
+        return kind satisfies never
+    }
+  }
+  return {
+    numbers: users && isDivided ? new Set([...tallies.numbers, ...users.numbers]) : tallies.numbers,
+    of: number => rows.map(coefficients => lineOf(coefficients, number)),
+    leftOut(number) {
+      const { before, at } = tallies.of(number)
+      const last = rows[0]!.length
+      const counts = at.map(sums => sums[last] ?? 0n)
+      return kind === 'stock' ? statesOf(before[last] ?? 0n, counts) : counts
+    },
+  }
+}

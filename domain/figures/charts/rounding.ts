@@ -1,0 +1,23 @@
+/** Amounts of facts are millionths of their currency. */
+export const PER_MILLION = 1_000_000n
+
+/** A number of a figure before it is rounded: top ÷ bottom. */
+export type Quotient = { top: bigint; bottom: bigint }
+
+const size = (value: bigint): bigint => (value < 0n ? -value : value)
+
+/** Rounded half away from zero to so many decimals; 0 when the denominator is 0. */
+export function rounded({ top, bottom }: Quotient, decimals: number): number {
+  if (bottom === 0n) return 0
+  const units = (2n * size(top) * 10n ** BigInt(decimals) + size(bottom)) / (2n * size(bottom))
+  if (units === 0n) return 0
+  const digits = String(units).padStart(decimals + 1, '0')
+  const number = Number(decimals === 0 ? digits : `${digits.slice(0, -decimals)}.${digits.slice(-decimals)}`)
+  return top < 0n === bottom < 0n ? number : -number
+}
+
+/** Negative when a is less than b, by their sizes without sign. */
+export function compareSizes(a: Quotient, b: Quotient): number {
+  const [left, right] = [size(a.top) * size(b.bottom || 1n), size(b.top) * size(a.bottom || 1n)]
+  return left < right ? -1 : left > right ? 1 : 0
+}

@@ -1,0 +1,227 @@
+import type { AttributeCode, ColumnAttribute } from '../attributes.ts'
+import { attributeOf, isColumn } from '../attributes.ts'
+import type { ProductWords } from '../product-words.ts'
+import { conditionsOf, type Restriction } from '../restriction.ts'
+import type { FactSource, FigureRelation } from '../source.ts'
+import type { ScanCode } from './measure.ts'
+import { amountSql, factorJoins, isLeftOut, type MoneySql, proceedsSql } from './money.ts'
+import { monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
+
+/** What every statement of a question needs. `now`: the last second whose facts count. */
+export type ScanContext = { source: FactSource; money: MoneySql; products: ProductWords; restriction: Restriction; now: number }
+
+/**
+ * One pass over facts. `from`: table with joins. `terms`: the sums, in the order of TERMS. `leftOut`: a sum that counts what could not be
+ * converted. `sign`: 1 or −1 where the sum until a time is the state at that time. `column`: that of an attribute in its rows.
+ */
+export type Scan = {
+  from: string
+  happened: string
+  where: string[]
+  terms: string[]
+  leftOut: string | null
+  column: (attribute: ColumnAttribute) => string
+}
+
+const PAID = 't.kind between 2 and 5'
+const counted = (condition: string) => `case when ${condition} then 1 else 0 end`
+
+const columnIn =
+  (column: (attribute: ColumnAttribute) => string | null) =>
+  (code: AttributeCode): string | null => {
+    const attribute = attributeOf(code)!
+    return isColumn(attribute) ? column(attribute) : null
+  }
+
+const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns.transaction}`
+
+function transactions(
+  { source, restriction, money }: ScanContext,
+  kinds: string,
+  parts: { terms: string[]; isMoney: boolean; leftOut?: string },
+): Scan {
+  return {
+    from: `${source.dialect.tables.transactions} t${parts.isMoney ? factorJoins('t', money) : ''}`,
+    happened: 't.happened',
+    where: [kinds, ...conditionsOf(restriction, 't.user_no', columnIn(transactionColumn))],
+    terms: parts.terms,
+    leftOut: parts.isMoney ? counted(parts.leftOut ?? isLeftOut('t')) : null,
+    column: transactionColumn,
+  }
+}
+
+function billed(context: ScanContext): Scan {
+  const amount = amountSql('t', context.money)
+  return transactions(context, 't.kind between 2 and 6', {
+    terms: [`case when t.kind = 6 then 0 else ${amount} end`, `case when t.kind = 6 then ${amount} else 0 end`],
+    isMoney: true,
+  })
+}
+
+const refunded = (context: ScanContext): Scan =>
+  transactions(context, 't.kind = 6', { terms: [amountSql('t', context.money)], isMoney: true })
+
+const sold = (context: ScanContext): Scan =>
+  transactions(context, 't.kind between 1 and 5', {
+    terms: [counted('t.kind = 1'), counted('t.kind in (2, 3)'), counted('t.kind = 5'), amountSql('t', context.money)],
+    isMoney: true,
+  })
+
+function proceeds(context: ScanContext): Scan {
+  const share = proceedsSql('t', context.money)
+  return transactions(context, 't.kind between 2 and 6', {
+    terms: [`case when t.kind = 6 then -(${share}) else ${share} end`],
+    isMoney: true,
+    leftOut: `${isLeftOut('t')} and t.proceeds_usd is null`,
+  })
+}
+
+function outcomes(context: ScanContext): Scan {
+  const { now } = context
+  const [isNew, isTrial] = ['t.kind in (2, 3)', 't.kind = 1']
+  const conditions = [
+    PAID,
+    `${PAID} and t.refunded_at <= ${now}`,
+    isNew,
+    `${isNew} and t.cancelled_at <= ${now}`,
+    isTrial,
+    `${isTrial} and t.cancelled_at <= ${now}`,
+    `${isTrial} and t.converted_at <= ${now}`,
+  ]
+  return transactions(context, 't.kind between 1 and 5', { terms: conditions.map(counted), isMoney: false })
+}
+
+const begun = (context: ScanContext): Scan =>
+  transactions(context, 't.kind between 1 and 4', { terms: [1, 2, 3, 4].map(kind => counted(`t.kind = ${kind}`)), isMoney: false })
+
+/** An end that time alone brings does not count before its time. */
+const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
+
+/** Ends and cancellations of runs have the attributes of the latest period begun then. */
+function ended({ source, restriction, now }: ScanContext): Scan {
+  const column = ({ columns }: ColumnAttribute) => (columns.oneSided ? `c.${columns.side}` : `c.a_${columns.side}`)
+  return {
+    from: `${source.dialect.tables.changes} c`,
+    happened: 'c.happened',
+    where: ['(c.ended is not null or c.is_cancelled)', counts('c', now), ...conditionsOf(restriction, 'c.user_no', columnIn(column))],
+    terms: ['c.ended = 1', 'c.ended = 2', 'c.is_cancelled'].map(counted),
+    leftOut: null,
+    column,
+  }
+}
+
+function sides(
+  { source, restriction, now }: ScanContext,
+  parts: { joins: string; condition: string; terms: string[]; leftOut: string | null },
+): Scan {
+  const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
+  return {
+    from: `${sidesSql(source.dialect.tables.changes)} s${parts.joins}`,
+    happened: 's.happened',
+    where: [parts.condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
+    terms: parts.terms,
+    leftOut: parts.leftOut,
+    column,
+  }
+}
+
+const monthly = (context: ScanContext): Scan =>
+  sides(context, {
+    joins: monthlyJoins('s', context.money),
+    condition: 's.amount is not null',
+    terms: [`s.sign * (${monthlySql('s', context.money)})`],
+    leftOut: `case when ${isLeftOut('s')} then s.sign else 0 end`,
+  })
+
+const standing = (context: ScanContext, state: 1 | 2): Scan =>
+  sides(context, {
+    joins: '',
+    condition: `s.state = ${state}`,
+    terms: ['case when s.renewing then s.sign else 0 end', 'case when s.renewing then 0 else s.sign end'],
+    leftOut: null,
+  })
+
+/** Each change with its monthly amounts before (mb) and after (ma), 0 outside of the filters. */
+function movement({ source, restriction, money, now }: ScanContext): Scan {
+  const conditions = (side: 'a' | 'b') =>
+    conditionsOf(
+      restriction,
+      'c.user_no',
+      columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}` : `c.${side}_${columns.side}`)),
+    )
+  const { tables } = source.dialect
+  const of = (side: 'a' | 'b') => {
+    const names = ['amount', 'usd_given', 'is_intro', 'length', 'bought_on', 'product', 'currency']
+    const columns = names.map(name => `c.${side}_${name} as ${name}`).join(', ')
+    const where = [`c.${side}_amount is not null`, counts('c', now), ...conditions(side)].join(' and ')
+    return `select s.id, s.happened, ${side === 'a' ? 1 : 0} as is_after, ${monthlySql('s', money)} as m, ${counted(isLeftOut('s'))} as left_out
+      from (select c.id, c.happened, ${columns} from ${tables.changes} c where ${where}) s${monthlyJoins('s', money)}`
+  }
+  const paired = `(select x.happened, sum(case when x.is_after = 1 then x.m else 0 end) as ma, sum(case when x.is_after = 0 then x.m else 0 end) as mb,
+    max(x.left_out) as left_out from (${of('a')} union all ${of('b')}) x group by x.id, x.happened)`
+  return {
+    from: `${paired} m`,
+    happened: 'm.happened',
+    where: [],
+    terms: [
+      'case when m.mb = 0 then m.ma else 0 end',
+      'case when m.mb > 0 and m.ma > m.mb then m.ma - m.mb else 0 end',
+      'case when m.ma > 0 and m.ma < m.mb then m.ma - m.mb else 0 end',
+      'case when m.ma = 0 then -m.mb else 0 end',
+    ],
+    leftOut: 'm.left_out',
+    column: () => {
+      throw new RangeError('a movement has two values of an attribute')
+    },
+  }
+}
+
+function created({ source, restriction, now }: ScanContext): Scan {
+  const column = ({ columns }: ColumnAttribute) => `u.${columns.user}`
+  return {
+    from: `${source.dialect.tables.users} u`,
+    happened: 'u.created',
+    where: conditionsOf(restriction, 'u.user_no', columnIn(column)),
+    terms: ['1', counted(`u.first_trial <= ${now}`), counted(`u.first_paid <= ${now}`)],
+    leftOut: null,
+    column,
+  }
+}
+
+export function scanOf(code: ScanCode, context: ScanContext): Scan {
+  switch (code) {
+    case 'billed':
+      return billed(context)
+    case 'refunded':
+      return refunded(context)
+    case 'proceeds':
+      return proceeds(context)
+    case 'sold':
+      return sold(context)
+    case 'outcomes':
+      return outcomes(context)
+    case 'begun':
+      return begun(context)
+    case 'ended':
+      return ended(context)
+    case 'monthly':
+      return monthly(context)
+    case 'movement':
+      return movement(context)
+    case 'standing in paid':
+      return standing(context, 2)
+    case 'standing in trial':
+      return standing(context, 1)
+    case 'created':
+      return created(context)
+    default:
+      return code satisfies never
+  }
+}
+
+/** The relations that a scan's text names. */
+export const relationsOf = ({ money, products, restriction }: ScanContext): FigureRelation[] => [
+  money.exchange.factors,
+  products.durations,
+  ...restriction.sets,
+]

@@ -1,0 +1,56 @@
+import type { ColumnAttribute } from '../attributes.ts'
+import type { Frame } from './frame.ts'
+import { type Line, type LinePlan, linesOf } from './lines.ts'
+import { compareSizes, type Quotient } from './rounding.ts'
+import type { ScanContext } from './scan.ts'
+import { dividedByValue, dividedIntoSeries } from './values.ts'
+
+export type LabelledLine = { label: string; line: Line }
+
+/** The two windows without their buckets. */
+const coarse = ({ window, before, buckets }: Frame): Frame => ({
+  ...{ window, before, lead: 1, previous: [before.from] },
+  buckets: buckets.length === 0 ? [] : [window.from],
+  grid: { starts: [before.from, window.from], end: window.to },
+})
+
+const isZero = ({ top }: Quotient): boolean => top === 0n
+
+const isBlank = ({ total, totalPrev, data, dataPrev, weights }: Line): boolean =>
+  [total, totalPrev, ...data, ...dataPrev].every(isZero) && (weights === null || (weights.total === 0n && weights.totalPrev === 0n))
+
+/** Every value that occurs in the window or in the one before, the largest total first, then by label. */
+async function listed(context: ScanContext, plan: LinePlan, whole: readonly number[], attribute: ColumnAttribute) {
+  const values = dividedByValue(context, attribute, plan.measure)
+  // Of a state one must know all ends of buckets: a subscription may begin and end between the ends of the windows.
+  const lines = await linesOf(context, plan.kind === 'stock' ? plan : { ...plan, frame: coarse(plan.frame) }, [whole], values.divide)
+  const found = [...lines.numbers].flatMap(number => {
+    const line = lines.of(number)[0]!
+    return isBlank(line) && lines.leftOut(number).every(count => count === 0n) ? [] : [{ number, total: line.total }]
+  })
+  const names = await values.named(found.map(({ number }) => number))
+  return found
+    .map(({ number, total }) => ({ ...names.get(number)!, total }))
+    .sort((a, b) => compareSizes(b.total, a.total) || (a.label < b.label ? -1 : 1))
+}
+
+/** One line for each of the values with the largest totals; the other values together are the last one, `Other`. */
+export async function segmentedLines(
+  context: ScanContext,
+  plan: LinePlan,
+  whole: readonly number[],
+  { attribute, maxSeries }: { attribute: ColumnAttribute; maxSeries: number },
+): Promise<LabelledLine[]> {
+  if (maxSeries === 0) return []
+  const all = await listed(context, plan, whole, attribute)
+  const shown = all.slice(0, maxSeries)
+  const divide = await dividedIntoSeries(
+    context,
+    attribute,
+    plan.measure,
+    shown.map(({ code }) => code),
+  )
+  const lines = await linesOf(context, plan, [whole], divide)
+  const series = shown.map(({ label }, i) => ({ label, line: lines.of(i + 1)[0]! }))
+  return all.length > shown.length ? [...series, { label: 'Other', line: lines.of(0)[0]! }] : series
+}

@@ -1,0 +1,29 @@
+import type { ColumnAttribute } from '../attributes.ts'
+import { amountSql, factorJoins, type MoneySql } from './money.ts'
+
+const COLUMNS = 'state renewing amount usd_given is_intro length bought_on platform product currency country app_version locale'.split(' ')
+
+const oneSide = (changes: string, side: 'a' | 'b', sign: 1 | -1): string =>
+  `select user_no, subscription, happened, counts_from, media, campaign, ${sign} as sign, ${COLUMNS.map(name => `${side}_${name} as ${name}`).join(', ')}
+   from ${changes} ${side} where ${side}_state in (1, 2, 3)`
+
+/**
+ * What stands behind `from`: the two sides of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
+ * values over all changes before a time is the value at that time. Only sides in trial, paid or grace.
+ */
+export const sidesSql = (changes: string): string => `(${oneSide(changes, 'a', 1)} union all ${oneSide(changes, 'b', -1)})`
+
+/** The column of an attribute in a row of the sides. */
+export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
+
+/** Joins the duration that the product has now, and the factors of exchange. */
+export const monthlyJoins = (row: string, money: MoneySql): string =>
+  `${factorJoins(row, money)} left join durations d on d.product = ${row}.product`
+
+/** The factor of a month in 336ths: of the product's duration, unless the period is introductory; else of the period's length. */
+const MONTHLY = (row: string) => `coalesce(case when not ${row}.is_intro then d.monthly end,
+  case ${row}.length when 1 then 1461 when 3 then 168 when 4 then 112 when 5 then 56 when 6 then 28 else 336 end)`
+
+/** The converted monthly amount of a side; 0 unless the side counts for MRR. */
+export const monthlySql = (row: string, money: MoneySql): string =>
+  `case when ${row}.amount is null then 0 else (${amountSql(row, money)}) * (${MONTHLY(row)}) end`

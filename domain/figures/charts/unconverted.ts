@@ -1,0 +1,55 @@
+import { UNKNOWN } from '../attributes.ts'
+import type { TimeWindow } from '../buckets.ts'
+import type { ChartKind } from '../chart-table.ts'
+import type { FigureRow } from '../source.ts'
+import type { ScanCode } from './measure.ts'
+import { PER_MILLION, type Quotient } from './rounding.ts'
+import { relationsOf, type Scan, type ScanContext, scanOf } from './scan.ts'
+
+/** Transactions in a currency without any rate, and their amounts in it. */
+export type Unconverted = { currency: string; transactions: number; amount: Quotient }
+
+const DAY = 86_400
+
+/** A refund counts as the transaction that it belongs to, unless that one is counted, too. */
+const ofTransactions = ({ from }: TimeWindow): string =>
+  `count(case when t.kind <> 6 or t.bought_on < ${Math.floor(from / DAY)} then 1 end) as transactions, sum(abs(t.amount)) as amount`
+
+const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'
+const OF_CHANGES = `count(distinct s.subscription) as transactions,
+  greatest(sum(case when s.sign = 1 then s.amount else 0 end), sum(case when s.sign = 1 then 0 else s.amount end)) as amount`
+
+/** What a question could not convert in the window; of a stock, at its end. Ordered by currency. */
+export async function unconvertedOf(
+  context: ScanContext,
+  { code, kind, window }: { code: ScanCode; kind: ChartKind; window: TimeWindow },
+): Promise<Unconverted[]> {
+  const isOfSides = code === 'monthly' || code === 'movement'
+  const scan = scanOf(code === 'movement' ? 'monthly' : code, context)
+  const sums = !isOfSides ? ofTransactions(window) : kind === 'stock' ? OF_STATE : OF_CHANGES
+  return named(context, await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to))
+}
+
+async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: string, from: number | null, to: number) {
+  const { source, now } = context
+  const where = [
+    ...scan.where,
+    `(${scan.leftOut}) <> 0`,
+    `${scan.happened} < ${Math.min(to, now + 1)}`,
+    ...(from === null ? [] : [`${scan.happened} >= ${from}`]),
+  ]
+  const text = `select ${row}.currency, ${sums} from ${scan.from} where ${where.join(' and ')} group by ${row}.currency`
+  return source.query({ text, relations: relationsOf(context) })
+}
+
+async function named({ source }: ScanContext, rows: FigureRow[]): Promise<Unconverted[]> {
+  const left = rows.filter(row => row.transactions !== 0n)
+  const words = await source.wordsOf(left.map(row => Number(row.currency)))
+  return left
+    .map(row => ({
+      currency: words.get(Number(row.currency)) ?? UNKNOWN,
+      transactions: Number(row.transactions),
+      amount: { top: row.amount as bigint, bottom: PER_MILLION },
+    }))
+    .sort((a, b) => (a.currency < b.currency ? -1 : 1))
+}
