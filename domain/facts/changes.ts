@@ -97,7 +97,7 @@ export function changesOf(
   for (const [happened, instants] of bySecond) {
     const isNow = (at: number | null) => at !== null && seconds(at) === happened
     const after = sideAt(instants.at(-1)!)
-    const ended = runs.find(({ end }) => isNow(end))
+    const ended = runs.filter(({ end }) => isNow(end))
     const begins = links.some(({ period }) => isNow(period.begins))
     const period = lastBy(links, link => link.period.begins, instants.at(-1)!)!.period
     const countsFrom = states.find(({ at, countsFrom }) => isNow(at) && countsFrom !== null)?.countsFrom ?? null
@@ -109,8 +109,9 @@ export function changesOf(
       cause: causeOf(before, after, begins),
       before,
       after,
-      ended: ended ? (ended.isPaid ? 'paid' : 'trial') : null,
-      is_cancelled: paidRuns.some(({ cancelled }) => isNow(cancelled)),
+      paid_ended: ended.filter(({ isPaid }) => isPaid).length,
+      trials_ended: ended.filter(({ isPaid }) => !isPaid).length,
+      cancelled: paidRuns.filter(({ cancelled }) => isNow(cancelled)).length,
       recorded: seconds(changedAt(period)),
     })
     before = after

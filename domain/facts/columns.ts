@@ -1,4 +1,4 @@
-import { CHANGE_CAUSE, type ChangeSide, ENDED, type Facts, PERIOD_LENGTH, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
+import { CHANGE_CAUSE, type ChangeSide, type Facts, PERIOD_LENGTH, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
 
 export type ColumnValue = number | bigint | string | boolean | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
@@ -66,8 +66,7 @@ export const CHANGE_COLUMNS: Column<Change>[] = [
   ...sideColumns('b', ({ before }) => before),
   ...sideColumns('a', ({ after }) => after),
   ...(['media', 'campaign'] as const).map(name => word<Change>(name)),
-  ['ended', 'smallint', ({ ended }) => (ended === null ? null : ENDED[ended])],
-  flag('is_cancelled'),
+  ...(['paid_ended', 'trials_ended', 'cancelled'] as const).map(name => small<Change>(name)),
   bigint('recorded'),
 ]
 

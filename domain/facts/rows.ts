@@ -19,9 +19,6 @@ export const PERIOD_LENGTH = { P1W: 1, P1M: 2, P2M: 3, P3M: 4, P6M: 5, P1Y: 6 } 
 export type PeriodLength = keyof typeof PERIOD_LENGTH
 export const MONTHLY_FACTOR: Record<PeriodLength, bigint> = { P1W: 1461n, P1M: 336n, P2M: 168n, P3M: 112n, P6M: 56n, P1Y: 28n }
 
-/** What a run was when it ended. */
-export const ENDED = { paid: 1, trial: 2 } as const
-
 export type Place = { country: string | null; app_version: string | null; locale: string | null }
 /** First known values of the user. */
 export type Attribution = { media: string | null; campaign: string | null }
@@ -102,7 +99,10 @@ export type SubscriptionChange = Attribution & {
   cause: ChangeCause
   before: ChangeSide
   after: ChangeSide
-  ended: keyof typeof ENDED | null
-  is_cancelled: boolean
+  /** How many runs with a paid period ended, and how many of a trial alone. */
+  paid_ended: number
+  trials_ended: number
+  /** In how many runs with a paid period auto-renew was switched off, or billing given up. */
+  cancelled: number
   recorded: number
 }

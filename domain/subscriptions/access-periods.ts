@@ -4,7 +4,7 @@ import { JOIN_MS, LAST_MS, type Period, RETRY_MS } from './period.ts'
 export type Link<P extends Period> = {
   period: P
   ends: number
-  /** End of billing retry; null outside of it. */
+  /** End of billing retry, at latest the begin of the next period; null outside of it. */
   retryUntil: number | null
   /** Whether it belongs to the same run as the previous period. */
   joined: boolean
@@ -14,11 +14,15 @@ export type Link<P extends Period> = {
 
 const never = (time: number | null) => time ?? Number.POSITIVE_INFINITY
 
-/** The store charges only with auto-renew on: billing retry ends when auto-renew is switched off. A grace period that the store granted lasts to its end. */
+/**
+ * The store charges only with auto-renew on: billing retry ends when auto-renew is switched off, and without the store's word after RETRY_MS. A
+ * grace period that the store granted lasts to its end.
+ */
 export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid' | 'endStated'>, ends: number): number | null {
   if (period.retryAt === null || period.refundedAt !== null) return null
-  if (period.autoRenewing) return Math.min(period.retryAt + RETRY_MS, LAST_MS)
-  return Math.max(period.autoRenewOffAt ?? period.retryAt, ends, period.graceUntil ?? ends)
+  const unheard = Math.min(period.retryAt + RETRY_MS, LAST_MS)
+  if (period.autoRenewing) return unheard
+  return Math.max(Math.min(period.autoRenewOffAt ?? period.retryAt, unheard), ends, period.graceUntil ?? ends)
 }
 
 /**
@@ -36,7 +40,8 @@ export function chain<P extends Period>(periods: P[]): Link<P>[] {
       before?.period.autoRenewing === true &&
       (period.begins <= before.ends + JOIN_MS || (before.retryUntil !== null && period.begins <= before.retryUntil))
     const granted = period.retryAt !== null && period.graceUntil !== null ? period.graceUntil : period.expires
-    links.push({ period, ends, retryUntil: retryEnd(period, ends), joined, accessUntil: Math.min(never(granted), cut) })
+    const retryUntil = retryEnd(period, ends)
+    links.push({ period, ends, retryUntil: retryUntil && Math.min(retryUntil, next), joined, accessUntil: Math.min(never(granted), cut) })
   }
   return links
 }

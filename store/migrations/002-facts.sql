@@ -205,10 +205,11 @@ create table subscription_changes (
   a_locale int,
   media int,
   campaign int,
-  -- 1: a run with a paid period ended. 2: a run of a trial alone ended.
-  ended smallint,
-  -- Auto-renew was switched off, or the store gave up billing, in a run with a paid period.
-  is_cancelled boolean,
+  -- How many runs with a paid period ended then, and how many of a trial alone: a run may begin and end within a second.
+  paid_ended smallint,
+  trials_ended smallint,
+  -- In how many runs with a paid period auto-renew was switched off, or the store gave up billing.
+  cancelled smallint,
   recorded bigint,
   primary key (environment, generation, id)
 );
@@ -367,7 +368,7 @@ select c.environment, c.id, c.user_no, u.id as customer_uid, c.subscription, c.h
   after_product.product_id as after_product_id, after_currency.word as after_purchase_currency, after_country.word as after_country,
   after_app_version.word as after_app_version, after_locale.word as after_locale,
   media.word as media_source_name, campaign.word as campaign_name,
-  case c.ended when 1 then 'paid' when 2 then 'trial' end as ended, c.is_cancelled, c.recorded, to_timestamp(c.recorded) as recorded_at
+  c.paid_ended, c.trials_ended, c.cancelled, c.recorded, to_timestamp(c.recorded) as recorded_at
 from subscription_changes c
 join fact_state s on s.environment = c.environment and s.generation = c.generation
 left join users u on u.no = c.user_no

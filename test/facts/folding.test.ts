@@ -41,14 +41,14 @@ const transactionsOf = async (no: number) =>
   ])
 const changesOf = async (no: number) =>
   (await rowsOf('subscription_changes', no, 'happened')).map(
-    ({ cause, happened, b_state, a_state, b_amount, a_amount, ended, counts_from }) => [
+    ({ cause, happened, b_state, a_state, b_amount, a_amount, paid_ended, counts_from }) => [
       cause,
       ((happened as number) - START) / DAY,
       b_state,
       a_state,
       b_amount,
       a_amount,
-      ended,
+      paid_ended,
       counts_from === null ? null : ((counts_from as number) - START) / DAY,
     ],
   )
@@ -66,9 +66,9 @@ test('a trial, its conversion, a renewal and a refund become facts, with both si
     [4, 37, 10_000_000, 2, null, null],
   ])
   expect(await changesOf(no)).toEqual([
-    [1, 0, 0, 1, null, null, null, null],
-    [2, 7, 1, 2, null, 10_000_000, null, null],
-    [2, 37, 2, 2, 10_000_000, 10_000_000, null, null],
+    [1, 0, 0, 1, null, null, 0, null],
+    [2, 7, 1, 2, null, 10_000_000, 0, null],
+    [2, 37, 2, 2, 10_000_000, 10_000_000, 0, null],
     [6, 68, 2, 5, 10_000_000, null, 1, 69],
   ])
   await api.call('PATCH', renewal.body.url, { body: { refunded_at: iso(40), refunded_amount: '4' } })

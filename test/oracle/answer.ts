@@ -1,4 +1,4 @@
-import { type Attribute, type Filters, SEGMENTATIONS, valueOfTransaction, valueOfUser } from './attributes.ts'
+import { type Attribute, type Filters, PURCHASE_ATTRIBUTES, SEGMENTATIONS, valueOfTransaction, valueOfUser } from './attributes.ts'
 import { CHARTS } from './charts.ts'
 import { type Exact, exact, magnitude, order, over, plus, shown, sum, times, ZERO } from './exact.ts'
 import type { Fact, Question } from './facts.ts'
@@ -128,6 +128,9 @@ function segmented(world: World, chart: Chart, question: ChartQuestion, labels: 
 function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boolean {
   const { window, unit, zone } = question
   const both = [preceding(window), window]
+  const isOfPurchases = PURCHASE_ATTRIBUTES.includes(question.segmentation!)
+  if (question.code === 'arpu' && isOfPurchases && measured.kind === 'ratio')
+    return both.every(({ from, to }) => (measured.leftOut ?? []).every(fact => fact.at < from || fact.at >= to))
   if (measured.kind === 'ratio')
     return both.every(one => order(measured.over(one).denominator, ZERO) === 0 && order(measured.over(one).numerator, ZERO) === 0)
   if (measured.kind === 'flow') return both.every(({ from, to }) => measured.facts.every(fact => fact.at < from || fact.at >= to))

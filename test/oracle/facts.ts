@@ -79,7 +79,7 @@ export function mrrSteps(world: World, { conversion, filters }: Question): Step[
     const m = (t: Instant) => mrrAt(world.history, conversion, subscription, t, period => passes(period.transaction))
     return instantsOf(subscription)
       .filter(at => at <= world.history.now)
-      .map(at => ({ at, before: m(at - 1).m, after: m(at).m, leftOut: m(at).unconverted }))
+      .map(at => ({ at, before: m(at - 1).m, after: m(at).m, leftOut: m(at).unconverted ?? m(at - 1).unconverted }))
   })
 }
 
@@ -104,4 +104,5 @@ function runFacts(world: World, filters: Filters, at: (run: Subscription['runs']
 export const endedRuns = (world: World, filters: Filters, hasPaid: boolean): Fact[] =>
   runFacts(world, filters, run => (run.isOver && run.hasPaid === hasPaid ? run.end : null))
 
-export const cancelledRuns = (world: World, filters: Filters): Fact[] => runFacts(world, filters, run => (run.hasPaid ? run.offAt : null))
+export const cancelledRuns = (world: World, filters: Filters): Fact[] =>
+  runFacts(world, filters, run => (run.hasPaid ? run.cancelledAt : null))

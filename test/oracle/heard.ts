@@ -40,7 +40,7 @@ export const namesOfPurchase = (body: Body) => {
   return { store, data, ...namesOf(store, data, String(body.purchased_at)) }
 }
 
-function purchaseOf(user: string, body: Body, heardAt: Instant): Purchase {
+function purchaseOf(user: string, body: Body): Purchase {
   const { store, data, transaction, lineage } = namesOfPurchase(body)
   const isOneTime = body.expires_at === undefined
   return {
@@ -58,7 +58,8 @@ function purchaseOf(user: string, body: Body, heardAt: Instant): Purchase {
     isFamilyShared: body.is_family_shared === true,
     country: textOf(body.country),
     screen: textOf(body.screen_id),
-    autoRenewOffAt: body.is_auto_renewing === false && !isOneTime ? heardAt : null,
+    // Whoever records a period with auto-renew off does not say that it ever was on.
+    autoRenewOffAt: body.is_auto_renewing === false && !isOneTime ? seconds(body.purchased_at as string) : null,
     billingRetryAt: null,
     graceExpiresAt: null,
     refundedAt: null,
@@ -120,7 +121,7 @@ export function heard(statements: { statement: Statement; heardAt: Instant }[]):
         arrivals.push(postedOf(statement.body))
         break
       case 'purchase':
-        arrivals.push(purchaseOf(statement.user, statement.body, heardAt))
+        arrivals.push(purchaseOf(statement.user, statement.body))
         break
       case 'update': {
         const known = arrivals.filter(arrival => arrival.is === 'purchase')

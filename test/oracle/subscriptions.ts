@@ -25,8 +25,8 @@ export type Run = {
   /** False while time alone would end it and a renewal may still be reported. */
   isOver: boolean
   hasPaid: boolean
-  /** Auto-renew was switched off; null: never. */
-  offAt: Instant | null
+  /** Auto-renew was switched off, or billing given up without a payment; null: never. */
+  cancelledAt: Instant | null
 }
 
 export type Subscription = { key: string; user: string; periods: Period[]; runs: Run[] }
@@ -39,9 +39,13 @@ function endOf(period: Transaction, next: Transaction | undefined): Instant {
 /** Retry ends with the next payment, with the store's word, or after 60 days. A store that gives up switches auto-renew off. */
 function retryOf(period: Transaction, later: Transaction[]): Period['retry'] {
   const from = period.retryAt
-  if (from === null) return null
+  // Who got everything back owes nothing.
+  if (from === null || fullRefundAt(period) !== null) return null
   const recovered = later.find(next => order(next.amount, ZERO) > 0 && next.at >= from)?.at
-  const words = [period.offAt, period.expiredAt].filter(word => word !== null).map(word => Math.max(word, from))
+  // A grace period that the store granted lasts to its end, with auto-renew off as well.
+  const words = [period.offAt && Math.max(period.offAt, period.graceUntil ?? from), period.expiredAt]
+    .filter(word => word !== null)
+    .map(word => Math.max(word, from))
   return { from, until: Math.min(from + RETRY_DAYS * DAY, recovered ?? Number.MAX_SAFE_INTEGER, ...words) }
 }
 
@@ -64,7 +68,7 @@ function runOf(periods: Period[], now: Instant): Run {
     end,
     isOver: end <= now && (isWord || end + JOINED_WITHIN <= now),
     hasPaid: periods.some(period => period.isPaid),
-    offAt,
+    cancelledAt: offAt ?? last.retry?.until ?? null,
   }
 }
 

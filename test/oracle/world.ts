@@ -45,10 +45,11 @@ export function conversionOf(world: World, trial: Charged): Charged | undefined 
   return world.charged.find(one => one.period !== null && later.includes(one.period) && one.kind === 'conversion')
 }
 
-/** Of a run: auto-renew is off. Of a trial: the same while nothing has joined it. */
+/** Of a run: auto-renew is off, or billing was given up. Of a trial: auto-renew is off, while nothing has joined it. */
 export function isCancelled(world: World, { period, run, kind }: Charged): boolean {
   if (kind === 'trial' && period !== run!.periods.at(-1)) return false
-  return run!.offAt !== null && run!.offAt <= world.history.now
+  const at = kind === 'trial' ? period!.transaction.offAt : run!.cancelledAt
+  return at !== null && at <= world.history.now
 }
 
 /** The user's transactions that can be an anchor. */

@@ -120,8 +120,16 @@ async function talliesOf(context: ScanContext, { scans, kind, frame }: LinePlan,
 /** What a chart computes, and for which times. `isShare`: a percentage. */
 export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; frame: Frame; scans: readonly ScanCode[] }
 
-/** `of`: one line for each row of coefficients; `leftOut`: facts that could not be converted, in each interval; of a stock, the state. */
-export type Lines = { numbers: Set<number>; of: (number: number) => Line[]; leftOut: (number: number) => bigint[] }
+/**
+ * `of`: one line for each row of coefficients. `leftOut`: facts that could not be converted, in each interval; of a stock, the state.
+ * `hasTerms`: whether any sum that the rows count is not 0, in any interval; their difference may be.
+ */
+export type Lines = {
+  numbers: Set<number>
+  of: (number: number) => Line[]
+  leftOut: (number: number) => bigint[]
+  hasTerms: (number: number) => boolean
+}
 
 /** The lines of the division's numbers, from one pass over the facts for each scan. */
 export async function linesOf(
@@ -156,6 +164,7 @@ export async function linesOf(
   return {
     numbers: users && isDivided ? new Set([...tallies.numbers, ...users.numbers]) : tallies.numbers,
     of: number => rows.map(coefficients => lineOf(coefficients, number)),
+    hasTerms: number => tallies.of(number).at.some(sums => sums.some((sum, i) => sum !== 0n && rows.some(row => (row[i] ?? 0) !== 0))),
     leftOut(number) {
       const { before, at } = tallies.of(number)
       const last = rows[0]!.length

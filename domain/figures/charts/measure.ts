@@ -34,7 +34,7 @@ export type Measure = {
 export const TERMS = {
   billed: ['amounts', 'refunds'],
   refunded: ['refunds'],
-  proceeds: ['net proceeds'],
+  proceeds: ['proceeds', 'refunded proceeds'],
   sold: ['trials', 'new subscriptions', 'one-time', 'amounts'],
   outcomes: ['paid', 'paid and refunded', 'new', 'new and cancelled', 'trials', 'trials cancelled', 'trials converted'],
   begun: ['trials', 'starts', 'conversions', 'renewals'],
@@ -85,7 +85,7 @@ const STARTED: Terms = { 'begun: starts': 1, 'begun: conversions': 1 }
 
 export const MEASURES: Record<ChartCode, Measure> = {
   sales: sums(['billed'], [SALES, { 'billed: refunds': 1 }], PER_UNIT),
-  proceeds: sums(['proceeds'], [{ 'proceeds: net proceeds': 1 }], PER_UNIT_OF_PROCEEDS),
+  proceeds: sums(['proceeds'], [{ 'proceeds: proceeds': 1, 'proceeds: refunded proceeds': -1 }], PER_UNIT_OF_PROCEEDS),
   refunds: sums(['refunded'], [{ 'refunded: refunds': 1 }], PER_UNIT),
   'refund-rate': share(['outcomes'], { 'outcomes: paid and refunded': 1 }, { 'outcomes: paid': 1 }),
   arpu: perUser('active users'),

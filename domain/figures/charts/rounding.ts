@@ -16,8 +16,12 @@ export function rounded({ top, bottom }: Quotient, decimals: number): number {
   return top < 0n === bottom < 0n ? number : -number
 }
 
+/** A quotient without a denominator is 0. */
+const defined = (value: Quotient): Quotient => (value.bottom === 0n ? { top: 0n, bottom: 1n } : value)
+
 /** Negative when a is less than b, by their sizes without sign. */
 export function compareSizes(a: Quotient, b: Quotient): number {
-  const [left, right] = [size(a.top) * size(b.bottom || 1n), size(b.top) * size(a.bottom || 1n)]
+  const [p, q] = [defined(a), defined(b)]
+  const [left, right] = [size(p.top) * size(q.bottom), size(q.top) * size(p.bottom)]
   return left < right ? -1 : left > right ? 1 : 0
 }

@@ -70,7 +70,7 @@ const sold = (context: ScanContext): Scan =>
 function proceeds(context: ScanContext): Scan {
   const share = proceedsSql('t', context.money)
   return transactions(context, 't.kind between 2 and 6', {
-    terms: [`case when t.kind = 6 then -(${share}) else ${share} end`],
+    terms: [`case when t.kind = 6 then 0 else ${share} end`, `case when t.kind = 6 then ${share} else 0 end`],
     isMoney: true,
     leftOut: `${isLeftOut('t')} and t.proceeds_usd is null`,
   })
@@ -103,8 +103,12 @@ function ended({ source, restriction, now }: ScanContext): Scan {
   return {
     from: `${source.dialect.tables.changes} c`,
     happened: 'c.happened',
-    where: ['(c.ended is not null or c.is_cancelled)', counts('c', now), ...conditionsOf(restriction, 'c.user_no', columnIn(column))],
-    terms: ['c.ended = 1', 'c.ended = 2', 'c.is_cancelled'].map(counted),
+    where: [
+      '(c.paid_ended > 0 or c.trials_ended > 0 or c.cancelled > 0)',
+      counts('c', now),
+      ...conditionsOf(restriction, 'c.user_no', columnIn(column)),
+    ],
+    terms: ['c.paid_ended', 'c.trials_ended', 'c.cancelled'],
     leftOut: null,
     column,
   }

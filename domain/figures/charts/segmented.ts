@@ -22,11 +22,13 @@ const isBlank = ({ total, totalPrev, data, dataPrev, weights }: Line): boolean =
 /** Every value that occurs in the window or in the one before, the largest total first, then by label. */
 async function listed(context: ScanContext, plan: LinePlan, whole: readonly number[], attribute: ColumnAttribute) {
   const values = dividedByValue(context, attribute, plan.measure)
-  // Of a state one must know all ends of buckets: a subscription may begin and end between the ends of the windows.
-  const lines = await linesOf(context, plan.kind === 'stock' ? plan : { ...plan, frame: coarse(plan.frame) }, [whole], values.divide)
+  // Monthly amounts go up and down: they may be the same at both ends of the window.
+  const isOfStates = plan.scans.some(scan => scan === 'monthly' || scan.startsWith('standing'))
+  const lines = await linesOf(context, isOfStates ? plan : { ...plan, frame: coarse(plan.frame) }, [whole], values.divide)
   const found = [...lines.numbers].flatMap(number => {
     const line = lines.of(number)[0]!
-    return isBlank(line) && lines.leftOut(number).every(count => count === 0n) ? [] : [{ number, total: line.total }]
+    const occurs = !isBlank(line) || (plan.kind === 'flow' && lines.hasTerms(number)) || lines.leftOut(number).some(count => count !== 0n)
+    return occurs ? [{ number, total: line.total }] : []
   })
   const names = await values.named(found.map(({ number }) => number))
   return found

@@ -13,7 +13,7 @@ const DAY = 86_400
 
 /** A refund counts as the transaction that it belongs to, unless that one is counted, too. */
 const ofTransactions = ({ from }: TimeWindow): string =>
-  `count(case when t.kind <> 6 or t.bought_on < ${Math.floor(from / DAY)} then 1 end) as transactions, sum(abs(t.amount)) as amount`
+  `greatest(1, count(case when t.kind <> 6 or t.bought_on < ${Math.floor(from / DAY)} then 1 end)) as transactions, sum(abs(t.amount)) as amount`
 
 const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'
 const OF_CHANGES = `count(distinct s.subscription) as transactions,
