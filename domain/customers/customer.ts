@@ -44,6 +44,11 @@ type CustomerEvent = { event: string; at: string; product_id: string | null; rev
 type WholeRow = CustomerRow & Record<'app_version' | 'sdk_version' | 'media_source' | 'campaign' | 'ad_set' | 'ad', string | null>
 type CustomerView = { customer: WholeRow; properties: Property[]; events: CustomerEvent[] }
 
+// Only the index of users has the order of this range. Until the first analyze the planner expects two events in an environment, and would
+// read all of them by the index of times.
+const NEWEST = `select * from events where environment = $1 and user_id >= $2 and user_id <= $2
+  order by user_id desc, happened_at desc fetch first ${LAST_EVENTS} rows with ties`
+
 /** A customer with all recorded fields, the properties and the newest events. */
 export async function viewCustomer(db: Db, environment: Environment, id: string): Promise<CustomerView> {
   const { rows } = await db.query<WholeRow & { properties_sorted: string }>({
@@ -57,7 +62,7 @@ export async function viewCustomer(db: Db, environment: Environment, id: string)
   const events = await db.query<CustomerEvent>({
     name: 'get-customer-events',
     text: `select e.name as event, e.happened_at as at, e.product_id, ${REVENUE_USD}::float8 as revenue_usd from (
-             select * from events where environment = $1 and user_id = $2 order by happened_at desc, id desc limit ${LAST_EVENTS}) e
+             select * from (${NEWEST}) newest order by happened_at desc, id desc limit ${LAST_EVENTS}) e
            order by e.happened_at desc, e.id desc`,
     values: [environment, id],
   })
