@@ -4,6 +4,7 @@ import { importRates } from '../../domain/rates/import.ts'
 import type { Rate } from '../../domain/rates/rate.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { userOf } from '../harness/purchases.ts'
+import { until } from '../harness/until.ts'
 
 let api: TestApi
 let environment: number
@@ -16,9 +17,16 @@ afterAll(() => api.stop())
 // Facts as a fold would leave them, and nothing else that could mark a user.
 beforeEach(() =>
   api.pool.query(
-    'truncate currency_rates, rate_changes, transaction_facts, fact_words, stale_users; delete from due; delete from fact_state',
+    'truncate currency_rates, rate_changes, transaction_facts, fact_words, stale_users; delete from due; update fact_state set generation = 1',
   ),
 )
+
+/** A user whose facts are folded: without the mark of a new user. */
+async function foldedUser(): Promise<string> {
+  const user = await userOf(api)
+  await api.pool.query('delete from stale_users where user_no = (select no from users where id = $1)', [user])
+  return user
+}
 
 const DAY = 86_400
 const dayOf = (date: string) => Date.parse(`${date}T00:00:00Z`) / 86_400_000
@@ -28,7 +36,7 @@ async function fact(
   currency: string,
   { generation = 1, seconds = 0, user }: { generation?: number; seconds?: number; user?: string } = {},
 ) {
-  const owner = user ?? (await userOf(api))
+  const owner = user ?? (await foldedUser())
   await api.pool.query(
     `with word as (
        insert into fact_words (environment, word, seq) values ($1, $2, 1) on conflict (environment, word) do update set seq = 1 returning no)
@@ -47,18 +55,30 @@ const give = async (...given: [date: string, currency: string, usd: string][]) =
   expect(await importRates(api.pool, () => lines(rates))).toMatchObject({ is: 'imported' })
 }
 const marked = async () => {
-  const { rows } = await api.pool.query('select u.id from stale_users s join users u on u.no = s.user_no order by 1')
+  const { rows } = await api.pool.query('select u.id, s.sums from stale_users s join users u on u.no = s.user_no order by 1')
+  for (const { id, sums } of rows) expect([id, sums]).toEqual([id, true])
   return rows.map(({ id }) => id as string)
 }
 const jobs = async (of = environment) =>
   (await api.pool.query<{ at: number }>(`select extract(epoch from due_at)::float8 as at from due where kind = 'rates' and id = $1`, [of]))
     .rows
 
+/** Transactions of other tests on this server may be older than the import. */
+const settled = () =>
+  until('the end of all transactions that are older than the first step', async () => {
+    const { rowCount } = await api.pool.query(
+      'select from rate_changes where environment = $1 and settles_at <= pg_snapshot_xmin(pg_current_snapshot())',
+      [environment],
+    )
+    return rowCount === 1 || undefined
+  })
+
 /** All steps; gives how many there were. */
 async function markAll(): Promise<number> {
   for (let steps = 1; steps < 100; steps++) {
     await markRateChanges(api.pool, environment)
     if ((await jobs()).length === 0) return steps
+    await settled()
   }
   throw new Error('the marks do not come to an end')
 }
@@ -70,6 +90,16 @@ test('the first rate of a currency marks all of its users, and nobody else', asy
   await give(['2026-03-01', 'EUR', '1.1'])
   await markAll()
   expect(await marked()).toEqual(users.sort())
+})
+
+test('a user who is marked already gets the mark of the sums, too', async () => {
+  const user = await userOf(api)
+  await fact('2026-03-01', 'EUR', { user })
+  const sums = 'select sums from stale_users'
+  expect((await api.pool.query(sums)).rows).toEqual([{ sums: false }])
+  await give(['2026-03-01', 'EUR', '1.1'])
+  await markAll()
+  expect((await api.pool.query(sums)).rows).toEqual([{ sums: true }])
 })
 
 test('a later rate marks the users of the days that it changes: until the next date with a rate', async () => {
@@ -106,7 +136,7 @@ test('rates that are there already change nothing: no job, no mark', async () =>
 })
 
 test('the facts are looked at in bounded steps; many of one second, too', async () => {
-  const users = [await userOf(api), await userOf(api)]
+  const users = [await foldedUser(), await foldedUser()]
   await fact('2026-03-01', 'EUR', { user: users[0]! })
   await api.pool.query(
     `insert into transaction_facts (environment, generation, seq, user_no, kind, happened, bought_on, currency, amount)
@@ -130,6 +160,7 @@ test('an import during the steps begins them again with its rates', async () => 
   )
   await give(['2026-02-01', 'EUR', '1.1'])
   await markRateChanges(api.pool, environment)
+  await settled()
   await markRateChanges(api.pool, environment)
   expect(await marked()).toEqual([user])
   await give(['2026-01-01', 'JPY', '0.01'])
@@ -138,7 +169,7 @@ test('an import during the steps begins them again with its rates', async () => 
 })
 
 test('the generation that readers see is looked at', async () => {
-  await api.pool.query('insert into fact_state (environment, generation) values ($1, 2)', [environment])
+  await api.pool.query('update fact_state set generation = 2 where environment = $1', [environment])
   await fact('2026-03-01', 'EUR')
   const user = await fact('2026-03-01', 'EUR', { generation: 2 })
   await give(['2026-03-01', 'EUR', '1.1'])
@@ -149,7 +180,7 @@ test('the generation that readers see is looked at', async () => {
 test('what was folded with the former rates and is not committed yet is waited for', async () => {
   const folding = await api.pool.connect()
   await folding.query('begin')
-  const user = await userOf(api)
+  const user = await foldedUser()
   await folding.query('select 1 from users where id = $1 for no key update', [user])
   await folding.query('select pg_current_xact_id()')
   await give(['2026-03-01', 'EUR', '1.1'])
