@@ -42,7 +42,7 @@ beforeAll(async () => {
     status: 'active',
     data: { initiators: [{ uid: 'go', type: 'event' }], actions: {}, reentry: true, steps: [{ id: 'x', type: 'exit' }] },
   })
-  for (let n = 0; n < 8; n++) await turn(`empty-${n}`)
+  for (let n = 0; n < 6; n++) await turn(`empty-${n}`)
 })
 afterAll(async () => {
   await planned.end()
@@ -150,12 +150,21 @@ async function fill(): Promise<void> {
 
 const read = () => rowsRead([planned, recording], TABLES)
 
+/** What two turns read of each table. */
+async function readByTurns(id: string): Promise<Record<string, number>> {
+  const before = await read()
+  await turn(`${id}-1`)
+  await turn(`${id}-2`)
+  const after = await read()
+  return Object.fromEntries(TABLES.map(table => [table, after[table]! - before[table]!]))
+}
+
+// While a transaction of any other test on this server is open, the index entries of jobs that have ended stay and are read as well: 494 by two
+// turns on empty tables, 674 by two later ones, instead of 92. Only what full tables add is of the plans.
 test('plans that workers made on empty tables read few rows of full tables', async () => {
+  const empty = await readByTurns('small')
   await fill()
   await turn('full-0')
-  const before = await read()
-  await turn('full-1')
-  await turn('full-2')
-  const after = await read()
-  for (const table of TABLES) expect(after[table]! - before[table]!, table).toBeLessThan(500)
+  const full = await readByTurns('full')
+  for (const table of TABLES) expect(full[table]! - empty[table]!, table).toBeLessThan(400)
 })
