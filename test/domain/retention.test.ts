@@ -88,6 +88,12 @@ async function history(environment: number): Promise<void> {
        ('automations', $1, 0, 3, 'evt_3', 'x', now() - interval '399 days', null)`,
     [environment],
   )
+  await pool.query(
+    `with state as (update fact_state set seq = 5 where environment = $1), days as (
+       insert into fact_days (environment, day, seq) values ($1, current_date - 8, 2), ($1, current_date - 7, 3), ($1, current_date - 6, 4))
+     insert into transaction_facts (environment, generation, seq, user_no, kind) select $1, 1, n, 1, null from generate_series(1, 5) n`,
+    [environment],
+  )
 }
 
 test('expired rows are deleted by the clock of their environment, in batches, and the ledger does not change', async () => {
@@ -100,6 +106,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
   const others = {
     idempotentAnswers: 5,
     workflowRuns: 5,
+    tombstones: 3,
     auditEntries: 0,
     automationVersions: 0,
     integrations: 0,
@@ -114,11 +121,11 @@ test('expired rows are deleted by the clock of their environment, in batches, an
   })
   expect(Object.values(await dropExpired(api.pool))).toEqual(Object.keys(dropped).map(() => 0))
   const kept = await Promise.all(
-    ['automation_runs', 'deliveries', 'report_runs', 'pending_screens', 'idempotent_answers', 'runs'].map(table =>
+    ['automation_runs', 'deliveries', 'report_runs', 'pending_screens', 'idempotent_answers', 'runs', 'transaction_facts'].map(table =>
       rowsOf(table, environment),
     ),
   )
-  expect(kept).toEqual([7, 5, 5, 2, 3, 3])
+  expect(kept).toEqual([7, 5, 5, 2, 3, 3, 2])
   const steps = await api.pool.query(
     'select 1 from automation_steps s where not exists (select 1 from automation_runs r where r.number = s.run)',
   )
@@ -137,7 +144,7 @@ test('concurrent deletions by several workers delete and count each row once', a
   const last = await dropExpired(api.pool)
   expect(await Promise.all(environments.map(whole))).toEqual(before)
   const sum = (what: string) => [...dropped, last].reduce((total, each) => total + each[what]!, 0)
-  expect([sum('automationRuns'), sum('deliveries'), sum('reportRuns')]).toEqual([20, 8, 10])
+  expect([sum('automationRuns'), sum('deliveries'), sum('reportRuns'), sum('tombstones')]).toEqual([20, 8, 10, 6])
 })
 
 test('a deleted export still counts in the ledger, and the export of a report run does not', async () => {
