@@ -16,7 +16,8 @@ export type LookUp = {
 }
 
 // Each value is looked up alone, by the whole key of a unique index. With one condition (`= any`) or a plain join, the planner may read the
-// whole environment instead as long as it has no statistics.
+// whole environment instead as long as it has no statistics. Of events it expects no more than one in an environment then, so the condition is a
+// range, of which only the index of the key has the order: a first batch of 1,000 after another one read a million rows by another index.
 
 const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
 
@@ -45,7 +46,8 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
              e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
            from (select environment_now($1) as now, ${LOCK_INGESTION_SHARED}) n left join (
              select f.* from unnest($2::text[]) k(event_id)
-             cross join lateral (select * from events where environment = $1 and event_id = k.event_id limit 1) f
+             cross join lateral (
+               select * from events where environment = $1 and event_id >= k.event_id and event_id <= k.event_id order by event_id limit 1) f
            ) e on true`,
     values: [environment, distinct(items.map(item => item.event_id))],
   })
@@ -61,7 +63,8 @@ export async function findTransactions(tx: Tx, environment: Environment, keys: s
   const { rows } = await tx.query<{ key: string; id: string }>({
     name: 'find-transactions',
     text: `select e.transaction_key as key, e.id from unnest($2::text[]) k(key)
-           cross join lateral (select * from events where environment = $1 and transaction_key = k.key limit 1) e`,
+           cross join lateral (
+             select * from events where environment = $1 and transaction_key >= k.key and transaction_key <= k.key order by transaction_key limit 1) e`,
     values: [environment, keys],
   })
   return new Map(rows.map(row => [row.key, row.id]))
