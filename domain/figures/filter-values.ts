@@ -1,0 +1,141 @@
+import type { Db } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { SYSTEM_SEGMENTS } from '../segments/system.ts'
+import { type Attribute, type ColumnAttribute, isColumn, labelOf, UNKNOWN } from './attributes.ts'
+import type { FactSource, FigureStatement } from './source.ts'
+
+/** Values of one attribute in an answer. */
+const MOST_VALUES = 500
+/** Values of one attribute that are read and put in order by their labels. Beyond that, of values of equally many users, any may be left out. */
+const MOST_READ = 5_000
+
+export type FilterValue = { code: string; label: string }
+export type FilterCondition = {
+  attribute: string
+  label: string
+  category: 'user' | 'purchase'
+  multiple: true
+  persistent: boolean
+  type: 'list' | 'text'
+  values?: FilterValue[]
+}
+
+/** A word of an attribute; 0: the value is not known. */
+type CountedWord = { word: number; users: bigint }
+
+/** Where a value occurs: an attribute of both has the values of transactions, and those of users who have no transaction with it. */
+function occurrencesOf({ columns: { transaction, user, oneSided } }: ColumnAttribute, tables: FactSource['dialect']['tables']): string {
+  const ofUsers = user && `select user_no, ${user} as word from ${tables.users} u`
+  const ofTransactions = `select user_no, ${transaction} from seen`
+  // What is first known of a user is the same in all of the user's transactions.
+  if (ofUsers && oneSided) return ofUsers
+  return ofUsers ? `${ofUsers} union ${ofTransactions}` : `select distinct user_no, ${transaction} as word from seen`
+}
+
+/** The words of all attributes in one statement, because transactions are read only once. */
+function statementOf(attributes: ColumnAttribute[], { tables }: FactSource['dialect']): FigureStatement {
+  const columns = attributes.filter(({ columns }) => !columns.oneSided || columns.user === null).map(({ columns }) => columns.transaction)
+  const seen = `select distinct ${['user_no', ...columns].join(', ')} from ${tables.transactions} t`
+  const counted = attributes.map(
+    (attribute, i) => `select ${i} as attribute, word, count(*) as users from (${occurrencesOf(attribute, tables)}) o${i} group by word`,
+  )
+  return {
+    text: `with seen as materialized (${seen})
+      select attribute, word, users from (
+        select attribute, word, users, row_number() over (partition by attribute order by users desc, word) as place
+        from (${counted.join(' union all ')}) counted
+      ) ranked where place <= ${MOST_READ}`,
+  }
+}
+
+async function countWords(source: FactSource, attributes: ColumnAttribute[]): Promise<Map<ColumnAttribute, CountedWord[]>> {
+  const counted = new Map(attributes.map(attribute => [attribute, [] as CountedWord[]]))
+  if (attributes.length === 0) return counted
+  for (const { attribute, word, users } of await source.query(statementOf(attributes, source.dialect)))
+    counted.get(attributes[Number(attribute)]!)!.push({ word: Number(word), users: users as bigint })
+  return counted
+}
+
+/** The products that words stand for now: the linked product, else the store's own. */
+async function productsOf(db: Db, environment: Environment, words: number[]): Promise<Map<number, string>> {
+  if (words.length === 0) return new Map()
+  const { rows } = await db.query<{ word: number; product: string }>({
+    name: 'products-of-words',
+    text: `select p.store_product_no as word, p.product_id as product from unnest($2::int[]) k(no)
+      cross join lateral (select store_product_no, product_id from perennial_products where environment = $1 and store_product_no = k.no offset 0) p`,
+    values: [environment, words],
+  })
+  return new Map(rows.map(({ word, product }) => [word, product]))
+}
+
+const compare = (a: string, b: string) => (a < b ? -1 : a > b ? 1 : 0)
+
+/** Words of the same value (stores' products that one product links, a text that says `unknown`) are one value, with the users of all. */
+function valuesOf({ code: attribute }: ColumnAttribute, words: CountedWord[], textOf: (word: number) => string | null): FilterValue[] {
+  const users = new Map<string, bigint>()
+  for (const { word, users: more } of words) {
+    const text = textOf(word) ?? UNKNOWN
+    users.set(text, (users.get(text) ?? 0n) + more)
+  }
+  return [...users]
+    .map(([code, count]) => ({ code, label: labelOf(attribute, code === UNKNOWN ? null : code), count }))
+    .sort((a, b) => (a.count === b.count ? compare(a.label, b.label) || compare(a.code, b.code) : a.count > b.count ? -1 : 1))
+    .slice(0, MOST_VALUES)
+    .map(({ code, label }) => ({ code, label }))
+}
+
+/** Own segments, newest first. System segments are as old as the environment, so they are the last; they are always there. */
+async function segmentValues(db: Db, environment: Environment): Promise<FilterValue[]> {
+  const { rows } = await db.query<FilterValue>({
+    name: 'segments-to-filter-by',
+    text: 'select id as code, name as label from segments where environment = $1 order by created_at desc, id desc limit $2',
+    values: [environment, MOST_VALUES - SYSTEM_SEGMENTS.length],
+  })
+  return [...rows, ...SYSTEM_SEGMENTS.map(({ id, name }) => ({ code: id, label: name }))]
+}
+
+/** The groups of the newest experiment first. Groups of several experiments have the same names, so the label has both names. */
+async function groupValues(db: Db, environment: Environment): Promise<FilterValue[]> {
+  const { rows } = await db.query<FilterValue>({
+    name: 'groups-to-filter-by',
+    text: `select e.id || ':' || g.id as code, e.name || ': ' || coalesce(g.name, g.id) as label
+      from experiments e cross join lateral (
+        select id, name, n from experiment_groups where environment = $1 and experiment_id = e.id order by n) g
+      where e.environment = $1 order by e.created_at desc, e.id desc, g.n limit $2`,
+    values: [environment, MOST_VALUES],
+  })
+  return rows
+}
+
+/** What the attributes can filter by: those values that occur in the facts, the values of most users first, ties by label. */
+export async function filterConditions(
+  source: FactSource,
+  db: Db,
+  environment: Environment,
+  attributes: readonly Attribute[],
+): Promise<FilterCondition[]> {
+  const counted = await countWords(source, attributes.filter(isColumn))
+  const numbers = [...counted].flatMap(([, words]) => words.map(({ word }) => word)).filter(word => word !== 0)
+  const texts = numbers.length === 0 ? new Map<number, string>() : await source.wordsOf([...new Set(numbers)])
+  const ofProducts = [...counted].find(([{ code }]) => code === 'product_id')?.[1] ?? []
+  const products = await productsOf(
+    db,
+    environment,
+    ofProducts.map(({ word }) => word),
+  )
+  const textOf = (attribute: ColumnAttribute) => (word: number) =>
+    (attribute.code === 'product_id' ? products.get(word) : undefined) ?? texts.get(word) ?? null
+
+  const listed = async (attribute: Attribute): Promise<FilterValue[]> => {
+    if (attribute.code === 'segment_id') return segmentValues(db, environment)
+    if (attribute.code === 'experiment_group_id') return groupValues(db, environment)
+    return isColumn(attribute) ? valuesOf(attribute, counted.get(attribute) ?? [], textOf(attribute)) : []
+  }
+  const conditions: FilterCondition[] = []
+  for (const attribute of attributes) {
+    const { code, label, category, persistent, type } = attribute
+    const values = type === 'list' && { values: await listed(attribute) }
+    conditions.push({ attribute: code, label, category, multiple: true, persistent, type, ...values })
+  }
+  return conditions
+}
