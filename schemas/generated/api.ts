@@ -1124,7 +1124,6 @@ export interface paths {
          * Get a chart
          * @description One of the 25 charts, exact to the last digit. Flows are sums over the facts of a bucket, stocks the state at its end, ratios a formula over
          *     the bucket; every total is computed by itself and never added up. The page [analytics](/docs/analytics) has the formulas.
-         *
          *     404 for a code that is no chart. `series` with `segmentation` are ordered by the size of their totals; after `max_series` the rest is one
          *     series `Other`.
          */
@@ -1551,6 +1550,65 @@ export interface paths {
          * @description From now on users are shown this screen. A screen may be published however little it contains; one that is published already stays as it is.
          */
         post: operations["v4PublishScreen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/charts/{chart_code}/meta": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Describe a chart
+         * @description What the chart measures, by which attributes it can be segmented and filtered, and the values of the attributes that occur. 404 for a code that is
+         *     no chart.
+         */
+        get: operations["v4GetAnalyticsChartMeta"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/currencies": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List the currencies of figures
+         * @description `USD`, and every currency that has a rate. Money can be shown in these.
+         */
+        get: operations["v4ListAnalyticsCurrencies"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7540,7 +7598,10 @@ export interface components {
          * @example day
          */
         FiguresUnit: "hour" | "day" | "week" | "month";
-        /** @description Must be the environment of the key, 1 for production, 0 for the sandbox. */
+        /**
+         * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+         * @example 1
+         */
         FiguresEnvironment: 0 | 1;
         /**
          * @description Currency of the money in the answer; one that has rates.
@@ -10685,7 +10746,10 @@ export interface operations {
                  * @example day
                  */
                 unit?: components["parameters"]["FiguresUnit"];
-                /** @description Must be the environment of the key, 1 for production, 0 for the sandbox. */
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
                 environment?: components["parameters"]["FiguresEnvironment"];
                 /**
                  * @description Currency of the money in the answer; one that has rates.
@@ -10850,7 +10914,10 @@ export interface operations {
                  * @example day
                  */
                 unit?: components["parameters"]["FiguresUnit"];
-                /** @description Must be the environment of the key, 1 for production, 0 for the sandbox. */
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
                 environment?: components["parameters"]["FiguresEnvironment"];
                 /**
                  * @description Currency of the money in the answer; one that has rates.
@@ -12001,6 +12068,99 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsChartMeta: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The description. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsChartMeta"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsCurrencies: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The codes. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsCurrencies"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -98,6 +98,9 @@ export const answerScreenOrSummary: ValidateFunction
 export const v4GetScreenPath: ValidateFunction
 export const v4GetScreenQuery: ValidateFunction
 export const answerScreenSummary: ValidateFunction
+export const answerAnalyticsChartMeta: ValidateFunction
+export const v4GetAnalyticsChartMetaQuery: ValidateFunction
+export const answerAnalyticsCurrencies: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction

@@ -34,6 +34,8 @@ const RULES: Record<string, string> = {
   v4CreateExperiment: CONDITIONS,
   v4UpdateExperiment: CONDITIONS,
   v4GetExperimentsSummary: 'currency|from|to|environment',
+  v4GetAnalyticsChartMeta: 'environment',
+  v4ListAnalyticsCurrencies: 'environment',
   v4CreateEvents: 'events\\[\\d+\\].*',
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
   v4CreatePush: 'integration_id',

@@ -8,8 +8,6 @@ import { type Described, operationsOf } from '../harness/described.ts'
 
 /** Operations that are not implemented yet. Only this list names them. */
 const LATER = [
-  'v4GetAnalyticsChartMeta',
-  'v4ListAnalyticsCurrencies',
   'v4GetAnalyticsCohorts',
   'v4GetAnalyticsCohortsMeta',
   'v4GetAnalyticsLtv',

@@ -147,4 +147,5 @@ export const resourceMakers: Record<string, Make> = {
   automation_id: automation,
   run_id: automationRun,
   platform: async () => 'apple',
+  chart_code: async () => 'mrr',
 }

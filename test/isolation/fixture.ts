@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import { drainMarks } from '../../domain/folding/fold-batch.ts'
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'
@@ -23,6 +24,8 @@ const isInSandbox = (operation: Described) => SANDBOX_ONLY.includes(operation.id
 export const isOfProject = ({ tag }: Described) => tag === 'Project Settings'
 
 async function snapshotOf(api: TestApi, keys: TestProjectKeys, home: OperationRequests, environment: number): Promise<Home> {
+  // Figures fold marks before they read: no later change of the rows may come from that.
+  expect(await drainMarks(api.pool, environment, 10_000)).toBe(true)
   const before = {
     rows: await rowsOf(api.pool, environment),
     project: await projectRowsOf(api.pool, keys.id),

@@ -2,7 +2,7 @@
 // another project's key and with the sandbox key of the same project.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Described, exampleOf, pathParameters } from '../harness/described.ts'
+import { type Described, exampleOf, pathParameters, resourceParameters } from '../harness/described.ts'
 import { namesSomething } from '../harness/operation-requests.ts'
 import { cases, expectUntouched, guestOf, homeOf, isForbidden, isOfProject, leaks } from './fixture.ts'
 
@@ -17,7 +17,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const hasItem = (operation: Described) => pathParameters(operation).some(name => name !== 'platform')
+const hasItem = (operation: Described) => resourceParameters(operation).length > 0
 const isNaming = (operation: Described) => operation.body !== null && namesSomething(exampleOf(operation))
 
 describe.concurrent('an item of another environment', () => {

@@ -1,7 +1,7 @@
 // Lists and figures contain nothing of another environment, even when the query names one of its ids.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Described, pathParameters, type Schema, whole } from '../harness/described.ts'
+import { type Described, resourceParameters, type Schema, whole } from '../harness/described.ts'
 import { cases, expectUntouched, fullHome, guestOf, isForbidden, isOfProject, leaks } from './fixture.ts'
 
 let api: TestApi
@@ -21,7 +21,7 @@ const takesAnyText = ({ type, enum: words, format }: Schema) => type === 'string
 const namingParameters = ({ parameters }: Described) =>
   parameters.filter(({ in: location, schema }) => location === 'query' && takesAnyText(whole(schema))).map(parameter => parameter.name)
 
-const reads = cases.filter(({ operation }) => operation.method === 'GET' && pathParameters(operation).every(name => name === 'platform'))
+const reads = cases.filter(({ operation }) => operation.method === 'GET' && resourceParameters(operation).length === 0)
 
 describe.concurrent('a resource of the home', () => {
   test.for(reads)('is not in the response of $id with the key of $other', async ({ operation, other }) => {

@@ -8783,6 +8783,127 @@ export type V4PublishScreenResponses = {
 
 export type V4PublishScreenResponse = V4PublishScreenResponses[keyof V4PublishScreenResponses];
 
+export type V4GetAnalyticsChartMetaData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The code of a chart, such as `mrr`.
+         */
+        chart_code: string;
+    };
+    query?: {
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+    };
+    url: '/v4/analytics/charts/{chart_code}/meta';
+};
+
+export type V4GetAnalyticsChartMetaErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsChartMetaError = V4GetAnalyticsChartMetaErrors[keyof V4GetAnalyticsChartMetaErrors];
+
+export type V4GetAnalyticsChartMetaResponses = {
+    /**
+     * The description.
+     */
+    200: AnalyticsChartMeta;
+};
+
+export type V4GetAnalyticsChartMetaResponse = V4GetAnalyticsChartMetaResponses[keyof V4GetAnalyticsChartMetaResponses];
+
+export type V4ListAnalyticsCurrenciesData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+    };
+    url: '/v4/analytics/currencies';
+};
+
+export type V4ListAnalyticsCurrenciesErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsCurrenciesError = V4ListAnalyticsCurrenciesErrors[keyof V4ListAnalyticsCurrenciesErrors];
+
+export type V4ListAnalyticsCurrenciesResponses = {
+    /**
+     * The codes.
+     */
+    200: AnalyticsCurrencies;
+};
+
+export type V4ListAnalyticsCurrenciesResponse = V4ListAnalyticsCurrenciesResponses[keyof V4ListAnalyticsCurrenciesResponses];
+
 export type V4ListEventsData = {
     body?: never;
     headers?: {
