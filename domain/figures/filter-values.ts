@@ -2,12 +2,11 @@ import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { SYSTEM_SEGMENTS } from '../segments/system.ts'
 import { type Attribute, type ColumnAttribute, isColumn, labelOf, UNKNOWN } from './attributes.ts'
-import type { FactSource, FigureStatement } from './source.ts'
+import type { FactSource } from './source.ts'
+import { type CountedWord, countValues } from './value-counts.ts'
 
 /** Values of one attribute in an answer. */
 const MOST_VALUES = 500
-/** Values of one attribute that are read and put in order by their labels. Beyond that, of values of equally many users, any may be left out. */
-const MOST_READ = 5_000
 
 export type FilterValue = { code: string; label: string }
 export type FilterCondition = {
@@ -18,42 +17,6 @@ export type FilterCondition = {
   persistent: boolean
   type: 'list' | 'text'
   values?: FilterValue[]
-}
-
-/** A word of an attribute; 0: the value is not known. */
-type CountedWord = { word: number; users: bigint }
-
-/** Where a value occurs: an attribute of both has the values of transactions, and those of users who have no transaction with it. */
-function occurrencesOf({ columns: { transaction, user, oneSided } }: ColumnAttribute, tables: FactSource['dialect']['tables']): string {
-  const ofUsers = user && `select user_no, ${user} as word from ${tables.users} u`
-  const ofTransactions = `select user_no, ${transaction} from seen`
-  // What is first known of a user is the same in all of the user's transactions.
-  if (ofUsers && oneSided) return ofUsers
-  return ofUsers ? `${ofUsers} union ${ofTransactions}` : `select distinct user_no, ${transaction} as word from seen`
-}
-
-/** The words of all attributes in one statement, because transactions are read only once. */
-function statementOf(attributes: ColumnAttribute[], { tables }: FactSource['dialect']): FigureStatement {
-  const columns = attributes.filter(({ columns }) => !columns.oneSided || columns.user === null).map(({ columns }) => columns.transaction)
-  const seen = `select distinct ${['user_no', ...columns].join(', ')} from ${tables.transactions} t`
-  const counted = attributes.map(
-    (attribute, i) => `select ${i} as attribute, word, count(*) as users from (${occurrencesOf(attribute, tables)}) o${i} group by word`,
-  )
-  return {
-    text: `with seen as materialized (${seen})
-      select attribute, word, users from (
-        select attribute, word, users, row_number() over (partition by attribute order by users desc, word) as place
-        from (${counted.join(' union all ')}) counted
-      ) ranked where place <= ${MOST_READ}`,
-  }
-}
-
-async function countWords(source: FactSource, attributes: ColumnAttribute[]): Promise<Map<ColumnAttribute, CountedWord[]>> {
-  const counted = new Map(attributes.map(attribute => [attribute, [] as CountedWord[]]))
-  if (attributes.length === 0) return counted
-  for (const { attribute, word, users } of await source.query(statementOf(attributes, source.dialect)))
-    counted.get(attributes[Number(attribute)]!)!.push({ word: Number(word), users: users as bigint })
-  return counted
 }
 
 /** The products that words stand for now: the linked product, else the store's own. */
@@ -114,7 +77,7 @@ export async function filterConditions(
   environment: Environment,
   attributes: readonly Attribute[],
 ): Promise<FilterCondition[]> {
-  const counted = await countWords(source, attributes.filter(isColumn))
+  const counted = await countValues(source, attributes.filter(isColumn))
   const numbers = [...counted].flatMap(([, words]) => words.map(({ word }) => word)).filter(word => word !== 0)
   const texts = numbers.length === 0 ? new Map<number, string>() : await source.wordsOf([...new Set(numbers)])
   const ofProducts = [...counted].find(([{ code }]) => code === 'product_id')?.[1] ?? []
