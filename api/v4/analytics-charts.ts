@@ -2,9 +2,9 @@ import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { type ChartMeasure, type ChartOf, chartOf, TOTAL_TYPE } from '../../domain/figures/chart-table.ts'
 import { today } from '../../domain/figures/charts/card.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
-import { type Quotient, rounded } from '../../domain/figures/charts/rounding.ts'
+import { type Quotient, roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import type { LabelledLine } from '../../domain/figures/charts/segmented.ts'
-import type { Unconverted } from '../../domain/figures/charts/unconverted.ts'
+import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
 import { queryContext, readQuestion } from '../../domain/figures/question.ts'
 import { notFound } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
@@ -14,12 +14,12 @@ const PLACES = 2
 
 const placesOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
 
-const unconverted = (rows: Unconverted[]) =>
-  rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: rounded(amount, PLACES) }))
+const unconverted = (rows: LeftOutMoney[]) =>
+  rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: roundedFigure(amount, PLACES) }))
 
 /** A series in the answer. `starts`: of its buckets. */
 function series({ label, line }: LabelledLine, places: number, starts: number[], withPrevious: boolean) {
-  const figure = (value: Quotient) => rounded(value, places)
+  const figure = (value: Quotient) => roundedFigure(value, places)
   return {
     label,
     total: figure(line.total),
@@ -91,8 +91,8 @@ export const v4GetAnalyticsCard = expensiveRead(
     return {
       body: CARD.map(({ code, of, places }) => ({
         code,
-        value: rounded(figures[of].value, places),
-        valuePrev: rounded(figures[of].before, places),
+        value: roundedFigure(figures[of].value, places),
+        valuePrev: roundedFigure(figures[of].before, places),
       })),
     }
   },

@@ -79,6 +79,7 @@ function sourceOf(snapshot: Snapshot): FactSource {
         from events e join users u on u.environment = e.environment and u.id = e.user_id
         where e.environment = ${environment} and e.happened_at >= to_timestamp(${from}) and e.happened_at < to_timestamp(${to}))`,
     async numbersOf(words) {
+      if (words.length === 0) return new Map()
       const { rows } = await tx.query<{ no: number; word: string }>(
         `select w.no, w.word from unnest($2::text[]) k(word)
          cross join lateral (select no, word from fact_words where environment = $1 and word = k.word limit 1) w`,
@@ -87,6 +88,7 @@ function sourceOf(snapshot: Snapshot): FactSource {
       return new Map(rows.map(({ no, word }) => [word, no]))
     },
     async wordsOf(numbers) {
+      if (numbers.length === 0) return new Map()
       const { rows } = await tx.query<{ no: number; word: string }>(
         `select w.no, w.word from unnest($2::int[]) k(no)
          cross join lateral (select no, word from fact_words where environment = $1 and no = k.no limit 1) w`,

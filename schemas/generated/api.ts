@@ -7589,9 +7589,15 @@ export interface components {
          * @example realtime
          */
         CardCode: string;
-        /** @description Facts from this Unix second on. Without time zone, buckets step from here. */
+        /**
+         * @description Facts from this Unix second on. Without time zone, buckets step from here.
+         * @example 1772323200
+         */
         FiguresFrom: number;
-        /** @description Facts before this Unix second; later than `from`. The second after now when left out. */
+        /**
+         * @description Facts before this Unix second; later than `from`. The second after now when left out.
+         * @example 1774915200
+         */
         FiguresTo: number;
         /**
          * @description Length of the buckets, at most 2,000 of them.
@@ -7608,7 +7614,10 @@ export interface components {
          * @example USD
          */
         FiguresCurrency: string;
-        /** @description One series for each value of this attribute, which the meta of the chart lists. */
+        /**
+         * @description One series for each value of this attribute, which the meta of the chart lists.
+         * @example country
+         */
         FiguresSegmentation: string;
         /**
          * @description Series before `Other`. Without effect unless segmented.
@@ -10737,9 +10746,15 @@ export interface operations {
     v4GetAnalyticsChart: {
         parameters: {
             query?: {
-                /** @description Facts from this Unix second on. Without time zone, buckets step from here. */
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
                 from?: components["parameters"]["FiguresFrom"];
-                /** @description Facts before this Unix second; later than `from`. The second after now when left out. */
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
                 to?: components["parameters"]["FiguresTo"];
                 /**
                  * @description Length of the buckets, at most 2,000 of them.
@@ -10756,7 +10771,10 @@ export interface operations {
                  * @example USD
                  */
                 currency?: components["parameters"]["FiguresCurrency"];
-                /** @description One series for each value of this attribute, which the meta of the chart lists. */
+                /**
+                 * @description One series for each value of this attribute, which the meta of the chart lists.
+                 * @example country
+                 */
                 segmentation?: components["parameters"]["FiguresSegmentation"];
                 /**
                  * @description Series before `Other`. Without effect unless segmented.
@@ -10905,9 +10923,15 @@ export interface operations {
     v4GetAnalyticsCard: {
         parameters: {
             query?: {
-                /** @description Facts from this Unix second on. Without time zone, buckets step from here. */
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
                 from?: components["parameters"]["FiguresFrom"];
-                /** @description Facts before this Unix second; later than `from`. The second after now when left out. */
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
                 to?: components["parameters"]["FiguresTo"];
                 /**
                  * @description Length of the buckets, at most 2,000 of them.
@@ -10924,7 +10948,10 @@ export interface operations {
                  * @example USD
                  */
                 currency?: components["parameters"]["FiguresCurrency"];
-                /** @description One series for each value of this attribute, which the meta of the chart lists. */
+                /**
+                 * @description One series for each value of this attribute, which the meta of the chart lists.
+                 * @example country
+                 */
                 segmentation?: components["parameters"]["FiguresSegmentation"];
                 /**
                  * @description Series before `Other`. Without effect unless segmented.

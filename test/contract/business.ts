@@ -7,6 +7,7 @@ const PRODUCT_IDS = 'invalid_product_id product_ids|product_not_in_project produ
 const CONDITIONS = '(segmentation_)?conditions\\[\\d+\\]\\.(metric|comparator|value)'
 const AUTOMATION = 'data\\.(initiators\\[\\d+\\]\\.uid|actions|steps(\\W.*)?)'
 const REPORT = 'environment|timezone|weekday|day_of_month|destinations\\[\\d+\\]\\.id'
+const FIGURES = 'from|to|unit|environment|currency|segmentation|timezone|rate_date'
 const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
 
 /** By operation: `code field` of every possible 400 for valid input; without a code it is `invalid_data`. */
@@ -34,6 +35,8 @@ const RULES: Record<string, string> = {
   v4CreateExperiment: CONDITIONS,
   v4UpdateExperiment: CONDITIONS,
   v4GetExperimentsSummary: 'currency|from|to|environment',
+  v4GetAnalyticsChart: FIGURES,
+  v4GetAnalyticsCard: FIGURES,
   v4GetAnalyticsChartMeta: 'environment',
   v4ListAnalyticsCurrencies: 'environment',
   v4CreateEvents: 'events\\[\\d+\\].*',

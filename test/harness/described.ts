@@ -79,7 +79,7 @@ export const operations: Described[] = operationsOf(document)
 export const pathParameters = (operation: Described): string[] => [...operation.path.matchAll(/\{(\w+)\}/g)].map(match => match[1]!)
 
 /** Path parameters that name what every environment has, and no resource. */
-const FIXED_NAMES = new Set(['platform', 'chart_code'])
+const FIXED_NAMES = new Set(['platform', 'chart_code', 'card_code'])
 
 /** The path parameters that name a resource of the environment. */
 export const resourceParameters = (operation: Described): string[] => pathParameters(operation).filter(name => !FIXED_NAMES.has(name))

@@ -148,4 +148,5 @@ export const resourceMakers: Record<string, Make> = {
   run_id: automationRun,
   platform: async () => 'apple',
   chart_code: async () => 'mrr',
+  card_code: async () => 'realtime',
 }

@@ -10,12 +10,12 @@ import { loadRestriction } from '../restriction.ts'
 import type { FactSource } from '../source.ts'
 import { frameOf } from './frame.ts'
 import { incompleteFrom } from './incomplete.ts'
-import { type Line, type LinePlan, linesOf } from './lines.ts'
+import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
 import { MEASURES } from './measure.ts'
 import type { ScanContext } from './scan.ts'
 import { type LabelledLine, segmentedLines } from './segmented.ts'
 import { ALL } from './tally.ts'
-import { type Unconverted, unconvertedOf } from './unconverted.ts'
+import { type LeftOutMoney, unconvertedOf } from './unconverted.ts'
 
 /** A chart before rounding. `starts`: of the buckets of the window, and with `previous` of the window before. */
 export type ChartFigures = {
@@ -23,7 +23,7 @@ export type ChartFigures = {
   previousStarts: number[]
   series: LabelledLine[]
   summary: LabelledLine | null
-  unconverted: Unconverted[]
+  unconverted: LeftOutMoney[]
   asOf: number
   incompleteFrom: number | null
 }
@@ -52,7 +52,7 @@ export async function scanContext(
 const summed = (rows: readonly (readonly number[])[]): number[] => rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0))
 
 /** The series that stands beside the others, their whole. */
-function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: Line): LabelledLine | null {
+function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: FigureLine): LabelledLine | null {
   const label = segmentation ? 'Total' : chart.summary
   return label === null ? null : { label, line: whole }
 }

@@ -2,7 +2,7 @@ import { attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
 import { type Grid, intervalSql } from '../buckets.ts'
 import { conditionsOf } from '../restriction.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
-import { relationsOf, type ScanContext } from './scan.ts'
+import { type ScanContext, scanRelations } from './scan.ts'
 import type { Division } from './tally.ts'
 
 /** Rows of (user_no, happened), of which users are counted once in each interval. */
@@ -59,7 +59,7 @@ export async function distinctUsers(
   const text = `select x.number, x.interval, count(distinct x.user_no) as users from (
     select ${division.sql} as number, ${intervalSql(happened, grid, source.dialect.floorDivide)} as interval, ${user} as user_no
     from ${from}${division.joins} where ${conditions.join(' and ')}) x group by x.number, x.interval`
-  const rows = await source.query({ text, relations: [...relationsOf(context), ...division.relations] })
+  const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })
   const counts = new Map<number, bigint[]>()
   for (const row of rows) {
     const number = Number(row.number)

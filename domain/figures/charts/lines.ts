@@ -7,7 +7,7 @@ import { type Scan, type ScanContext, scanOf } from './scan.ts'
 import { ALL, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
-export type Line = {
+export type FigureLine = {
   total: Quotient
   totalPrev: Quotient
   data: Quotient[]
@@ -39,7 +39,7 @@ function statesOf(before: bigint, changes: bigint[]): bigint[] {
 
 const NOTHING: Quotient = { top: 0n, bottom: 1n }
 
-function flow({ at }: Values, { lead, buckets, previous }: Frame, per: bigint): Line {
+function flow({ at }: Values, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
   const over = (top: bigint): Quotient => ({ top, bottom: per })
   const own = at.slice(lead)
   return {
@@ -51,14 +51,19 @@ function flow({ at }: Values, { lead, buckets, previous }: Frame, per: bigint): 
   }
 }
 
-function stock({ before, at }: Values, { lead, buckets, previous }: Frame, per: bigint): Line {
+function stock({ before, at }: Values, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
   const states = statesOf(before, at).map((top): Quotient => ({ top, bottom: per }))
   const data = states.slice(lead, lead + buckets.length)
   return { total: data.at(-1) ?? NOTHING, totalPrev: states[lead - 1]!, data, dataPrev: states.slice(0, previous.length), weights: null }
 }
 
 /** `denominators`: by interval, and over each of the two windows. */
-function ratio(numerators: Values, denominators: Denominators, frame: Frame, { per, isShare }: { per: bigint; isShare: boolean }): Line {
+function ratio(
+  numerators: Values,
+  denominators: Denominators,
+  frame: Frame,
+  { per, isShare }: { per: bigint; isShare: boolean },
+): FigureLine {
   const { lead, buckets, previous } = frame
   const scale = isShare ? 100n : 1n
   const over = (top: bigint, bottom: bigint): Quotient => ({ top: top * scale, bottom: bottom * per })
@@ -126,7 +131,7 @@ export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; fr
  */
 export type Lines = {
   numbers: Set<number>
-  of: (number: number) => Line[]
+  of: (number: number) => FigureLine[]
   leftOut: (number: number) => bigint[]
   hasTerms: (number: number) => boolean
 }
@@ -148,7 +153,7 @@ export async function linesOf(
     const { at } = valuesOf(denominator as readonly number[], tallies.of(number))
     return { at, before: sum(at.slice(0, frame.lead)), window: sum(at.slice(frame.lead)) }
   }
-  const lineOf = (coefficients: readonly number[], number: number): Line => {
+  const lineOf = (coefficients: readonly number[], number: number): FigureLine => {
     const values = valuesOf(coefficients, tallies.of(number))
     switch (kind) {
       case 'flow':

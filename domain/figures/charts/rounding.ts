@@ -7,7 +7,7 @@ export type Quotient = { top: bigint; bottom: bigint }
 const size = (value: bigint): bigint => (value < 0n ? -value : value)
 
 /** Rounded half away from zero to so many decimals; 0 when the denominator is 0. */
-export function rounded({ top, bottom }: Quotient, decimals: number): number {
+export function roundedFigure({ top, bottom }: Quotient, decimals: number): number {
   if (bottom === 0n) return 0
   const units = (2n * size(top) * 10n ** BigInt(decimals) + size(bottom)) / (2n * size(bottom))
   if (units === 0n) return 0

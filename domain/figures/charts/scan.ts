@@ -224,7 +224,7 @@ export function scanOf(code: ScanCode, context: ScanContext): Scan {
 }
 
 /** The relations that a scan's text names. */
-export const relationsOf = ({ money, products, restriction }: ScanContext): FigureRelation[] => [
+export const scanRelations = ({ money, products, restriction }: ScanContext): FigureRelation[] => [
   money.exchange.factors,
   products.durations,
   ...restriction.sets,

@@ -1,11 +1,11 @@
 import type { ColumnAttribute } from '../attributes.ts'
 import type { Frame } from './frame.ts'
-import { type Line, type LinePlan, linesOf } from './lines.ts'
+import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
 import { compareSizes, type Quotient } from './rounding.ts'
 import type { ScanContext } from './scan.ts'
 import { dividedByValue, dividedIntoSeries } from './values.ts'
 
-export type LabelledLine = { label: string; line: Line }
+export type LabelledLine = { label: string; line: FigureLine }
 
 /** The two windows without their buckets. */
 const coarse = ({ window, before, buckets }: Frame): Frame => ({
@@ -16,7 +16,7 @@ const coarse = ({ window, before, buckets }: Frame): Frame => ({
 
 const isZero = ({ top }: Quotient): boolean => top === 0n
 
-const isBlank = ({ total, totalPrev, data, dataPrev, weights }: Line): boolean =>
+const isBlank = ({ total, totalPrev, data, dataPrev, weights }: FigureLine): boolean =>
   [total, totalPrev, ...data, ...dataPrev].every(isZero) && (weights === null || (weights.total === 0n && weights.totalPrev === 0n))
 
 /** Every value that occurs in the window or in the one before, the largest total first, then by label. */

@@ -1,7 +1,7 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
 import type { Scan, ScanContext } from './scan.ts'
-import { relationsOf } from './scan.ts'
+import { scanRelations } from './scan.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
 export type Tally = { before: bigint[]; at: bigint[][] }
@@ -42,7 +42,7 @@ export async function tally(
   const sums = terms.map((_, i) => `sum(x.t${i}) as t${i}`)
   const text = `select x.number, x.interval, ${sums.join(', ')} from (
     select ${columns.join(', ')} from ${scan.from}${division.joins} where ${where.join(' and ')}) x group by x.number, x.interval`
-  const rows = await source.query({ text, relations: [...relationsOf(context), ...division.relations] })
+  const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })
   return gathered(rows, grid.starts.length, terms.length)
 }
 

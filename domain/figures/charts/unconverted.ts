@@ -4,10 +4,10 @@ import type { ChartKind } from '../chart-table.ts'
 import type { FigureRow } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'
-import { relationsOf, type Scan, type ScanContext, scanOf } from './scan.ts'
+import { type Scan, type ScanContext, scanOf, scanRelations } from './scan.ts'
 
 /** Transactions in a currency without any rate, and their amounts in it. */
-export type Unconverted = { currency: string; transactions: number; amount: Quotient }
+export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient }
 
 const DAY = 86_400
 
@@ -23,7 +23,7 @@ const OF_CHANGES = `count(distinct s.subscription) as transactions,
 export async function unconvertedOf(
   context: ScanContext,
   { code, kind, window }: { code: ScanCode; kind: ChartKind; window: TimeWindow },
-): Promise<Unconverted[]> {
+): Promise<LeftOutMoney[]> {
   const isOfSides = code === 'monthly' || code === 'movement'
   const scan = scanOf(code === 'movement' ? 'monthly' : code, context)
   const sums = !isOfSides ? ofTransactions(window) : kind === 'stock' ? OF_STATE : OF_CHANGES
@@ -39,10 +39,10 @@ async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: 
     ...(from === null ? [] : [`${scan.happened} >= ${from}`]),
   ]
   const text = `select ${row}.currency, ${sums} from ${scan.from} where ${where.join(' and ')} group by ${row}.currency`
-  return source.query({ text, relations: relationsOf(context) })
+  return source.query({ text, relations: scanRelations(context) })
 }
 
-async function named({ source }: ScanContext, rows: FigureRow[]): Promise<Unconverted[]> {
+async function named({ source }: ScanContext, rows: FigureRow[]): Promise<LeftOutMoney[]> {
   const left = rows.filter(row => row.transactions !== 0n)
   const words = await source.wordsOf(left.map(row => Number(row.currency)))
   return left
