@@ -7,7 +7,7 @@ import { requestsIn } from '../harness/operation-requests.ts'
 /** How many statements a read may send. The lookup of the key does not count: the API caches keys for some seconds. */
 const STATEMENTS = 2
 /** Figures also look for marks and the state of the facts, and read words, products and sets of users by their keys. */
-const STATEMENTS_OF_FIGURES = 8
+const STATEMENTS_OF_FIGURES = 10
 /** Reads whose response is constant. */
 const FIXED = ['v4GetIntegrationsMeta']
 /** What frames a transaction or a new connection, the lookup of the key, and notifications of requests before. */
