@@ -101,6 +101,13 @@ export type PostedPeriod = Period & { fact: PostedFact; transaction: string | nu
 
 const BEGINS = new Set(['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'])
 
+/** The store tries no longer to charge: billing retry lasted until now, and a grace period ends with it. */
+function giveUp(period: PostedPeriod, at: number): void {
+  period.graceUntil &&= Math.min(period.graceUntil, at)
+  period.autoRenewing = false
+  period.autoRenewOffAt ??= at
+}
+
 function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact): void {
   switch (name) {
     case 'trial_canceled':
@@ -116,8 +123,9 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
     case 'trial_expired':
     case 'subscription_expired':
       period.expires = Math.min(period.expires ?? at, at)
-      period.retryAt = null
       period.endStated = true
+      if (period.retryAt !== null && period.retryAt < at) giveUp(period, at)
+      else period.retryAt = null
       break
     case 'refund_reversed':
       period.refundedAt = null

@@ -36,7 +36,7 @@ function endOf(period: Transaction, next: Transaction | undefined): Instant {
   return Math.min(period.expires ?? Number.MAX_SAFE_INTEGER, next?.at ?? Number.MAX_SAFE_INTEGER, refund ?? Number.MAX_SAFE_INTEGER)
 }
 
-/** Retry ends with the next payment, with the store's word, or after 60 days. A store that gives up switches auto-renew off. */
+/** Retry ends with the next payment or period, with the store's word, or after 60 days. A store that gives up switches auto-renew off. */
 function retryOf(period: Transaction, later: Transaction[]): Period['retry'] {
   const from = period.retryAt
   // Who got everything back owes nothing.
@@ -46,7 +46,8 @@ function retryOf(period: Transaction, later: Transaction[]): Period['retry'] {
   const words = [period.offAt && Math.max(period.offAt, period.graceUntil ?? from), period.expiredAt]
     .filter(word => word !== null)
     .map(word => Math.max(word, from))
-  return { from, until: Math.min(from + RETRY_DAYS * DAY, recovered ?? Number.MAX_SAFE_INTEGER, ...words) }
+  const next = later[0]?.at ?? Number.MAX_SAFE_INTEGER
+  return { from, until: Math.min(from + RETRY_DAYS * DAY, recovered ?? Number.MAX_SAFE_INTEGER, next, ...words) }
 }
 
 function joins(next: Transaction, before: Period): boolean {
