@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { type AccessSource, foldUserEntitlement } from '../../domain/entitlements/fold.ts'
 import { chain, runEnd, runsOf } from '../../domain/subscriptions/access-periods.ts'
 import { DAY_MS, type Period, RETRY_MS } from '../../domain/subscriptions/period.ts'
+import { type PostedFact, postedPeriods } from '../../domain/subscriptions/posted.ts'
 import { bestStatus, CUSTOMER_STATUSES, statusOf } from '../../domain/subscriptions/status.ts'
 import { timedEventsOf } from '../../domain/subscriptions/timed-events.ts'
 import { nextChange, stateAt, subscriptionTimeline } from '../../domain/subscriptions/timeline.ts'
@@ -66,6 +67,28 @@ describe('a subscription over time', () => {
     expect(runsOf(chain([failed, period(70, 100)]))).toHaveLength(1)
     expect(states([failed, period(70, 100)], 36, 70)).toEqual(['retry', 'paid'])
     expect(runEnd(runsOf(chain([failed]))[0]!)).toBe(30 * DAY_MS + RETRY_MS)
+  })
+
+  test('billing retry lasts 60 days, however late auto-renew is switched off, and never beside the next period', () => {
+    const late = period(0, 30, { retryAt: 30 * DAY_MS, autoRenewing: false, autoRenewOffAt: 200 * DAY_MS })
+    expect(states([late], 89, 90)).toEqual(['retry', 'ended'])
+    const granted = period(0, 30, { retryAt: 30 * DAY_MS, graceUntil: 40 * DAY_MS, autoRenewing: false, autoRenewOffAt: DAY_MS })
+    const runs = runsOf(chain([granted, period(33, 63)]))
+    expect(runs.map(runEnd)).toEqual([33 * DAY_MS, 63 * DAY_MS])
+  })
+
+  test('a posted expiry during billing retry ends the retry, not the period before it', () => {
+    const fact = (name: string, day: number): PostedFact => ({
+      ...{ name, at: day * DAY_MS, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: name, transaction: '1', lineage: '1' },
+      ...{ user_id: 'u', platform: 'iOS', grace: null, amount: null },
+    })
+    const posted = postedPeriods([
+      fact('subscription_started', 0),
+      fact('subscription_billing_retry_entered', 30),
+      fact('subscription_expired', 40),
+    ])
+    expect(states(posted, 29, 35, 40)).toEqual(['paid', 'retry', 'ended'])
+    expect(posted[0]).toMatchObject({ autoRenewing: false, autoRenewOffAt: 40 * DAY_MS })
   })
 
   test('a full refund ends its period; grace extends access, the next period cuts it', () => {
