@@ -2,6 +2,7 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { Route } from './dispatch.ts'
 import type { ApiOperation } from './operation.ts'
 import * as analyticsCharts from './v4/analytics-charts.ts'
+import * as analyticsCohorts from './v4/analytics-cohorts.ts'
 import * as analyticsMeta from './v4/analytics-meta.ts'
 import * as auditLog from './v4/audit-log.ts'
 import * as automationRuns from './v4/automation-runs.ts'
@@ -32,6 +33,7 @@ import * as users from './v4/users.ts'
 /** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...analyticsCharts,
+  ...analyticsCohorts,
   ...analyticsMeta,
   ...auditLog,
   ...automationRuns,

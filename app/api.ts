@@ -33,7 +33,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const { rateLimit, projectRateLimit, allowPrivateNetwork, leaseMs, host, metricsPort, metricsToken: token, trustedProxies } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
-  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: 4, scans: true })
+  // Four questions at a time, and each reads sets of users beside its own snapshot: with fewer connections they would wait for each other.
+  const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: 8, scans: true })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
   const pools = [checks, watching, listing, stepping, scanning]

@@ -71,6 +71,9 @@ export const currencyFaults = (hasRate: boolean): Detail[] =>
 
 const isDate = (text: string) => /^\d{4}-\d\d-\d\d$/.test(text) && new Date(`${text}T00:00:00Z`).toJSON()?.slice(0, 10) === text
 
+export const rateDateFaults = (date: string | null): Detail[] =>
+  date === null || isDate(date) ? [] : [{ field: 'rate_date', message: 'must be a date such as 2026-03-01' }]
+
 const FILTER = /^filter\[(.*)\]\[\]$/
 export const filterName = (attribute: AttributeCode) => `filter[${attribute}][]` as const
 
@@ -102,7 +105,7 @@ export function readQuestion(query: CommonQuery, rules: QuestionRules, { now, ha
   if (timezone !== null && !isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })
   else if (bucketStarts(window, unit, timezone, MAX_BUCKETS + 1).length > MAX_BUCKETS)
     faults.push({ field: 'unit', message: `gives more than ${MAX_BUCKETS} buckets: choose a longer unit or a shorter window` })
-  if (rate_date !== null && !isDate(rate_date)) faults.push({ field: 'rate_date', message: 'must be a date such as 2026-03-01' })
+  faults.push(...rateDateFaults(rate_date))
   if (faults.length > 0) throw invalidFields(faults)
   return {
     now,

@@ -1615,6 +1615,142 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/cohorts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get cohorts
+         * @description Users by the time of their anchor (their creation, their first trial or payment, their first payment), and what they paid in each period after it.
+         *
+         *     `by_renewals`: P1 is the first paid period of a subscription, P2 its first renewal, and so on; one-time purchases are left out. `by_days`:
+         *     all payments by the day after the anchor; D7 covers the days after D3 up to day 7. Attributes classify users, those of purchases by the
+         *     first trial or payment. Cohorts without users are left out, and rows end where nothing can have happened yet.
+         */
+        get: operations["v4GetAnalyticsCohorts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/cohorts/meta": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe cohorts
+         * @description What cohorts can be asked: modes, groupings, definitions, attributes to segment and filter by, and the values of these that occur.
+         */
+        get: operations["v4GetAnalyticsCohortsMeta"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/ltv": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the lifetime value of users
+         * @description What the users who were created in a time have paid until each day of their life, or until each paid period of their subscriptions. Every
+         *     figure of a point is the sum of all points up to it.
+         */
+        get: operations["v4GetAnalyticsLtv"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/ltv/meta": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Describe lifetime values
+         * @description What lifetime values can be asked: modes, attributes to segment and filter by, and the values of these that occur.
+         */
+        get: operations["v4GetAnalyticsLtvMeta"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/ltv/trial-conversion": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the trial conversion of users
+         * @description How many trials of the users who were created in a time have led to a payment until now. `mode`, `segment`, `revenue_type` and `currency` are
+         *     checked and have no effect.
+         */
+        get: operations["v4GetAnalyticsLtvTrialConversion"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/events": {
         parameters: {
             query?: never;
@@ -2761,6 +2897,304 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @example {
+         *       "object": "analytics_cohorts",
+         *       "url": "/v4/analytics/cohorts",
+         *       "mode": "by_renewals",
+         *       "grouping": "month",
+         *       "cohort_definition": "new_customers",
+         *       "revenue_type": "gross",
+         *       "cohort_from": 1772323200,
+         *       "cohort_to": 1775001600,
+         *       "currency": "USD",
+         *       "period_labels": [
+         *         "P1",
+         *         "P2",
+         *         "P3",
+         *         "P4",
+         *         "P5",
+         *         "P6",
+         *         "P7",
+         *         "P8",
+         *         "P9",
+         *         "P10",
+         *         "P11",
+         *         "P12"
+         *       ],
+         *       "cohorts": [
+         *         {
+         *           "label": "2026-03",
+         *           "from": 1772323200,
+         *           "to": 1775001600,
+         *           "users": 40,
+         *           "periods": [
+         *             {
+         *               "index": 1,
+         *               "label": "P1",
+         *               "is_complete": true,
+         *               "subscriptions": 8,
+         *               "payers": 8,
+         *               "revenue": 80,
+         *               "arpu": 2,
+         *               "arppu": 10,
+         *               "arpas": 10
+         *             },
+         *             {
+         *               "index": 2,
+         *               "label": "P2",
+         *               "is_complete": true,
+         *               "subscriptions": 6,
+         *               "payers": 6,
+         *               "revenue": 60,
+         *               "arpu": 3.5,
+         *               "arppu": 17.5,
+         *               "arpas": 17.5
+         *             }
+         *           ]
+         *         }
+         *       ],
+         *       "total": {
+         *         "label": "Total",
+         *         "users": 40,
+         *         "periods": [
+         *           {
+         *             "index": 1,
+         *             "label": "P1",
+         *             "is_complete": true,
+         *             "subscriptions": 8,
+         *             "payers": 8,
+         *             "revenue": 80,
+         *             "arpu": 2,
+         *             "arppu": 10,
+         *             "arpas": 10
+         *           },
+         *           {
+         *             "index": 2,
+         *             "label": "P2",
+         *             "is_complete": true,
+         *             "subscriptions": 6,
+         *             "payers": 6,
+         *             "revenue": 60,
+         *             "arpu": 3.5,
+         *             "arppu": 17.5,
+         *             "arpas": 17.5
+         *           }
+         *         ]
+         *       },
+         *       "max_values": {
+         *         "subscriptions": 8,
+         *         "payers": 8,
+         *         "revenue": 80,
+         *         "arpu": 3.5,
+         *         "arppu": 17.5,
+         *         "arpas": 17.5
+         *       },
+         *       "as_of": 1780272000
+         *     }
+         */
+        AnalyticsCohorts: {
+            /** @enum {string} */
+            object: "analytics_cohorts";
+            /** @enum {string} */
+            url: "/v4/analytics/cohorts";
+            /** @enum {string} */
+            mode: "by_renewals" | "by_days";
+            /** @enum {string} */
+            grouping: "day" | "week" | "month" | "quarter" | "year";
+            /** @enum {string} */
+            cohort_definition: "new_customers" | "initial_conversions" | "new_paying";
+            /** @enum {string} */
+            revenue_type: "gross" | "net";
+            cohort_from: number;
+            cohort_to: number;
+            currency: string;
+            period_labels: string[];
+            cohorts: components["schemas"]["AnalyticsCohort"][];
+            total: components["schemas"]["AnalyticsCohortTotal"];
+            max_values: components["schemas"]["AnalyticsCohortMetrics"];
+            /** @description Only with `segment`: the 50 values with most users, then the rest as `other`. */
+            segments?: components["schemas"]["AnalyticsCohortSegment"][];
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of: number;
+        };
+        AnalyticsCohort: {
+            label: string;
+            from: number;
+            /** @description The last cohort is cut at `cohort_to`. */
+            to: number;
+            users: number;
+            periods: components["schemas"]["AnalyticsCohortPeriod"][];
+        };
+        /** @description All users of the cohorts together; null when there are none. */
+        AnalyticsCohortTotal: {
+            label: string;
+            users: number;
+            periods: components["schemas"]["AnalyticsCohortPeriod"][];
+        } | null;
+        AnalyticsCohortPeriod: {
+            /** @description From 1. */
+            index: number;
+            label: string;
+            /** @description Whether time alone cannot change it any more. */
+            is_complete: boolean;
+            /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
+            subscriptions: number;
+            /** @description Users with a payment in the period. */
+            payers: number;
+            /** @description Of the period alone. */
+            revenue: number;
+            /** @description Revenue up to the period for each user. */
+            arpu: number;
+            /** @description Revenue up to the period for each user who paid until then. */
+            arppu: number;
+            /** @description Revenue of subscriptions up to the period for each subscription paid for until then. */
+            arpas: number;
+        };
+        /** @description The largest cell of all cohorts, 0 without any. */
+        AnalyticsCohortMetrics: {
+            subscriptions: number;
+            payers: number;
+            revenue: number;
+            arpu: number;
+            arppu: number;
+            arpas: number;
+        };
+        AnalyticsCohortSegment: {
+            code: string;
+            label: string;
+            cohorts: components["schemas"]["AnalyticsCohort"][];
+            total: components["schemas"]["AnalyticsCohortTotal"];
+            max_values: components["schemas"]["AnalyticsCohortMetrics"];
+        };
+        /**
+         * @example {
+         *       "object": "analytics_ltv",
+         *       "url": "/v4/analytics/ltv",
+         *       "mode": "by_renewals",
+         *       "cohort_from": 1772323200,
+         *       "cohort_to": 1775001600,
+         *       "cohort_users": 40,
+         *       "paying_users": 8,
+         *       "revenue_type": "gross",
+         *       "currency": "USD",
+         *       "measure": "usd",
+         *       "segment": null,
+         *       "segments": [],
+         *       "series": [
+         *         {
+         *           "index": 1,
+         *           "label": "P1",
+         *           "is_complete": true,
+         *           "revenue": 80,
+         *           "arpu": 2,
+         *           "arppu": 10
+         *         },
+         *         {
+         *           "index": 2,
+         *           "label": "P2",
+         *           "is_complete": true,
+         *           "revenue": 140,
+         *           "arpu": 3.5,
+         *           "arppu": 17.5
+         *         }
+         *       ],
+         *       "as_of": 1780272000
+         *     }
+         */
+        AnalyticsLtv: {
+            /** @enum {string} */
+            object: "analytics_ltv";
+            /** @enum {string} */
+            url: "/v4/analytics/ltv";
+            /** @enum {string} */
+            mode: "by_days" | "by_renewals";
+            cohort_from: number;
+            cohort_to: number;
+            cohort_users: number;
+            /** @description Users with a paid transaction until now. */
+            paying_users: number;
+            /** @enum {string} */
+            revenue_type: "gross" | "net";
+            currency: string;
+            /**
+             * @description Money in `currency`.
+             * @enum {string}
+             */
+            measure: "usd";
+            segment: string | null;
+            /** @description Empty without `segment`; otherwise the 50 values with most users, then the rest as `other`. */
+            segments: components["schemas"]["AnalyticsLtvSegment"][];
+            series: components["schemas"]["AnalyticsLtvPoint"][];
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of: number;
+        };
+        AnalyticsLtvSegment: {
+            code: string;
+            label: string;
+            cohort_users: number;
+            paying_users: number;
+            series: components["schemas"]["AnalyticsLtvPoint"][];
+        };
+        AnalyticsLtvPoint: {
+            /** @description The day, from 0, or the paid period, from 1. */
+            index: number;
+            label: string;
+            /** @description Whether time alone cannot change it any more. */
+            is_complete: boolean;
+            /** @description Until the end of the day or period. */
+            revenue: number;
+            /** @description The same for each user. */
+            arpu: number;
+            /** @description The same for each user who paid until then. */
+            arppu: number;
+        };
+        /**
+         * @example {
+         *       "object": "analytics_ltv_trial_conversion",
+         *       "url": "/v4/analytics/ltv/trial-conversion",
+         *       "trials_started": 12,
+         *       "trials_converted": 5,
+         *       "conversion_rate": 0.4167,
+         *       "as_of": 1780272000
+         *     }
+         */
+        AnalyticsTrialConversion: {
+            /** @enum {string} */
+            object: "analytics_ltv_trial_conversion";
+            /** @enum {string} */
+            url: "/v4/analytics/ltv/trial-conversion";
+            trials_started: number;
+            trials_converted: number;
+            /** @description From 0 to 1; 0 without trials. */
+            conversion_rate: number;
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of: number;
+        };
+        AnalyticsCohortsMeta: {
+            /** @enum {string} */
+            object: "analytics_cohorts_meta";
+            /** @enum {string} */
+            url: "/v4/analytics/cohorts/meta";
+            modes: components["schemas"]["AnalyticsLabel"][];
+            groupings: components["schemas"]["AnalyticsLabel"][];
+            metrics: components["schemas"]["AnalyticsLabel"][];
+            cohort_definitions: components["schemas"]["AnalyticsLabel"][];
+            revenue_types: components["schemas"]["AnalyticsLabel"][];
+            segmentations: components["schemas"]["AnalyticsLabel"][];
+            filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+        };
+        AnalyticsLtvMeta: {
+            /** @enum {string} */
+            object: "analytics_ltv_meta";
+            /** @enum {string} */
+            url: "/v4/analytics/ltv/meta";
+            modes: components["schemas"]["AnalyticsLabel"][];
+            segmentations: components["schemas"]["AnalyticsLabel"][];
+            filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+        };
         /**
          * @example {
          *       "object": "analytics_chart",
@@ -7580,6 +8014,51 @@ export interface components {
     };
     parameters: {
         /**
+         * @description Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+         * @example 1772323200
+         */
+        CohortFrom: number;
+        /**
+         * @description Users who were created from this Unix second on. 90 days ago when left out.
+         * @example 1772323200
+         */
+        LtvCohortFrom: number;
+        /**
+         * @description Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+         * @example 1775001600
+         */
+        CohortTo: number;
+        /**
+         * @description What the periods are: paid periods of subscriptions, or days after the anchor.
+         * @example by_renewals
+         */
+        CohortMode: "by_renewals" | "by_days";
+        /**
+         * @description What the points are: days after the creation of the user, or paid periods of subscriptions.
+         * @example by_days
+         */
+        LtvMode: "by_days" | "by_renewals";
+        /**
+         * @description Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+         * @example week
+         */
+        CohortGrouping: "day" | "week" | "month" | "quarter" | "year";
+        /**
+         * @description The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+         * @example new_customers
+         */
+        CohortDefinition: "new_customers" | "initial_conversions" | "new_paying";
+        /**
+         * @description Amounts, or proceeds less refunds.
+         * @example gross
+         */
+        CohortRevenueType: "gross" | "net";
+        /**
+         * @description Also by the values of this attribute, which the meta lists.
+         * @example country
+         */
+        CohortSegment: string;
+        /**
          * @description The code of a chart, such as `mrr`.
          * @example mrr
          */
@@ -12184,6 +12663,540 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnalyticsCurrencies"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsCohorts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+                 * @example 1772323200
+                 */
+                cohort_from?: components["parameters"]["CohortFrom"];
+                /**
+                 * @description Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+                 * @example 1775001600
+                 */
+                cohort_to?: components["parameters"]["CohortTo"];
+                /**
+                 * @description What the periods are: paid periods of subscriptions, or days after the anchor.
+                 * @example by_renewals
+                 */
+                mode?: components["parameters"]["CohortMode"];
+                /**
+                 * @description Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+                 * @example week
+                 */
+                grouping?: components["parameters"]["CohortGrouping"];
+                /**
+                 * @description The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+                 * @example new_customers
+                 */
+                cohort_definition?: components["parameters"]["CohortDefinition"];
+                /**
+                 * @description Amounts, or proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["CohortRevenueType"];
+                /**
+                 * @description Also by the values of this attribute, which the meta lists.
+                 * @example country
+                 */
+                segment?: components["parameters"]["CohortSegment"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The cohorts, oldest first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsCohorts"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsCohortsMeta: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The description. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsCohortsMeta"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsLtv: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Users who were created from this Unix second on. 90 days ago when left out.
+                 * @example 1772323200
+                 */
+                cohort_from?: components["parameters"]["LtvCohortFrom"];
+                /**
+                 * @description Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+                 * @example 1775001600
+                 */
+                cohort_to?: components["parameters"]["CohortTo"];
+                /**
+                 * @description What the points are: days after the creation of the user, or paid periods of subscriptions.
+                 * @example by_days
+                 */
+                mode?: components["parameters"]["LtvMode"];
+                /**
+                 * @description Amounts, or proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["CohortRevenueType"];
+                /**
+                 * @description Also by the values of this attribute, which the meta lists.
+                 * @example country
+                 */
+                segment?: components["parameters"]["CohortSegment"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The points, the first day or period first. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsLtv"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsLtvMeta: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The description. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsLtvMeta"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsLtvTrialConversion: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Users who were created from this Unix second on. 90 days ago when left out.
+                 * @example 1772323200
+                 */
+                cohort_from?: components["parameters"]["LtvCohortFrom"];
+                /**
+                 * @description Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+                 * @example 1775001600
+                 */
+                cohort_to?: components["parameters"]["CohortTo"];
+                /**
+                 * @description What the points are: days after the creation of the user, or paid periods of subscriptions.
+                 * @example by_days
+                 */
+                mode?: components["parameters"]["LtvMode"];
+                /**
+                 * @description Amounts, or proceeds less refunds.
+                 * @example gross
+                 */
+                revenue_type?: components["parameters"]["CohortRevenueType"];
+                /**
+                 * @description Also by the values of this attribute, which the meta lists.
+                 * @example country
+                 */
+                segment?: components["parameters"]["CohortSegment"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The trials. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsTrialConversion"];
                 };
             };
             400: components["responses"]["BadRequest"];

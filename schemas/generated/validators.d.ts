@@ -101,6 +101,13 @@ export const answerScreenSummary: ValidateFunction
 export const answerAnalyticsChartMeta: ValidateFunction
 export const v4GetAnalyticsChartMetaQuery: ValidateFunction
 export const answerAnalyticsCurrencies: ValidateFunction
+export const answerAnalyticsCohorts: ValidateFunction
+export const v4GetAnalyticsCohortsQuery: ValidateFunction
+export const answerAnalyticsCohortsMeta: ValidateFunction
+export const answerAnalyticsLtv: ValidateFunction
+export const v4GetAnalyticsLtvQuery: ValidateFunction
+export const answerAnalyticsLtvMeta: ValidateFunction
+export const answerAnalyticsTrialConversion: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction

@@ -8,6 +8,7 @@ const CONDITIONS = '(segmentation_)?conditions\\[\\d+\\]\\.(metric|comparator|va
 const AUTOMATION = 'data\\.(initiators\\[\\d+\\]\\.uid|actions|steps(\\W.*)?)'
 const REPORT = 'environment|timezone|weekday|day_of_month|destinations\\[\\d+\\]\\.id'
 const FIGURES = 'from|to|unit|environment|currency|segmentation|timezone|rate_date'
+const COHORTS = 'cohort_to|segment|currency|environment|rate_date'
 const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
 
 /** By operation: `code field` of every possible 400 for valid input; without a code it is `invalid_data`. */
@@ -39,6 +40,11 @@ const RULES: Record<string, string> = {
   v4GetAnalyticsCard: FIGURES,
   v4GetAnalyticsChartMeta: 'environment',
   v4ListAnalyticsCurrencies: 'environment',
+  v4GetAnalyticsCohorts: `grouping|${COHORTS}`,
+  v4GetAnalyticsLtv: COHORTS,
+  v4GetAnalyticsCohortsMeta: 'environment',
+  v4GetAnalyticsLtvMeta: 'environment',
+  v4GetAnalyticsLtvTrialConversion: COHORTS,
   v4CreateEvents: 'events\\[\\d+\\].*',
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
   v4CreatePush: 'integration_id',

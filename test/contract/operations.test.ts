@@ -8,11 +8,6 @@ import { type Described, operationsOf } from '../harness/described.ts'
 
 /** Operations that are not implemented yet. Only this list names them. */
 const LATER = [
-  'v4GetAnalyticsCohorts',
-  'v4GetAnalyticsCohortsMeta',
-  'v4GetAnalyticsLtv',
-  'v4GetAnalyticsLtvMeta',
-  'v4GetAnalyticsLtvTrialConversion',
   'v4GetAnalyticsInsights',
   'v4GetScreensAnalyticsOverview',
   'v4GetScreenAnalytics',

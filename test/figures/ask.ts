@@ -27,7 +27,7 @@ export async function differenceIn(api: TestApi, told: Told, plan: QuestionPlan)
 }
 
 /** What was told, what was asked, and the two answers: enough to repeat it by hand. */
-export function described({ told, path, expected, got }: Difference): string {
+export function described({ told, path, expected, got }: Omit<Difference, 'question'>): string {
   const { history, statements } = told
   const lines = [
     `now ${new Date(history.now * 1000).toISOString()}`,

@@ -1,6 +1,6 @@
 import { type ChartQuestion, chartAnswer, type Labels } from '../oracle/answer.ts'
 import type { History } from '../oracle/history.ts'
-import { worldOf } from '../oracle/world.ts'
+import { type World, worldOf } from '../oracle/world.ts'
 
 /** Longer than the service may take to hear of everything and to answer. */
 const MEANWHILE = 120
@@ -20,7 +20,10 @@ function later(history: History): History {
 }
 
 /** The answer of the witness; null when it depends on the very second at which the service is asked. */
-export function stableAnswer(history: History, question: ChartQuestion, labels: Labels): ReturnType<typeof chartAnswer> | null {
-  const [now, then] = [history, later(history)].map(one => chartAnswer(worldOf(one), question, labels))
+export function stable<T>(history: History, answer: (world: World) => T): T | null {
+  const [now, then] = [history, later(history)].map(one => answer(worldOf(one)))
   return JSON.stringify(now) === JSON.stringify(then) ? now! : null
 }
+
+export const stableAnswer = (history: History, question: ChartQuestion, labels: Labels): ReturnType<typeof chartAnswer> | null =>
+  stable(history, world => chartAnswer(world, question, labels))

@@ -4,6 +4,204 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+export type AnalyticsCohorts = {
+    object: 'analytics_cohorts';
+    url: '/v4/analytics/cohorts';
+    mode: 'by_renewals' | 'by_days';
+    grouping: 'day' | 'week' | 'month' | 'quarter' | 'year';
+    cohort_definition: 'new_customers' | 'initial_conversions' | 'new_paying';
+    revenue_type: 'gross' | 'net';
+    cohort_from: number;
+    cohort_to: number;
+    currency: string;
+    period_labels: Array<string>;
+    cohorts: Array<AnalyticsCohort>;
+    total: AnalyticsCohortTotal;
+    max_values: AnalyticsCohortMetrics;
+    /**
+     * Only with `segment`: the 50 values with most users, then the rest as `other`.
+     */
+    segments?: Array<AnalyticsCohortSegment>;
+    unconverted?: AnalyticsUnconverted;
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of: number;
+};
+
+export type AnalyticsCohort = {
+    label: string;
+    from: number;
+    /**
+     * The last cohort is cut at `cohort_to`.
+     */
+    to: number;
+    users: number;
+    periods: Array<AnalyticsCohortPeriod>;
+};
+
+/**
+ * All users of the cohorts together; null when there are none.
+ */
+export type AnalyticsCohortTotal = {
+    label: string;
+    users: number;
+    periods: Array<AnalyticsCohortPeriod>;
+} | null;
+
+export type AnalyticsCohortPeriod = {
+    /**
+     * From 1.
+     */
+    index: number;
+    label: string;
+    /**
+     * Whether time alone cannot change it any more.
+     */
+    is_complete: boolean;
+    /**
+     * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
+     */
+    subscriptions: number;
+    /**
+     * Users with a payment in the period.
+     */
+    payers: number;
+    /**
+     * Of the period alone.
+     */
+    revenue: number;
+    /**
+     * Revenue up to the period for each user.
+     */
+    arpu: number;
+    /**
+     * Revenue up to the period for each user who paid until then.
+     */
+    arppu: number;
+    /**
+     * Revenue of subscriptions up to the period for each subscription paid for until then.
+     */
+    arpas: number;
+};
+
+/**
+ * The largest cell of all cohorts, 0 without any.
+ */
+export type AnalyticsCohortMetrics = {
+    subscriptions: number;
+    payers: number;
+    revenue: number;
+    arpu: number;
+    arppu: number;
+    arpas: number;
+};
+
+export type AnalyticsCohortSegment = {
+    code: string;
+    label: string;
+    cohorts: Array<AnalyticsCohort>;
+    total: AnalyticsCohortTotal;
+    max_values: AnalyticsCohortMetrics;
+};
+
+export type AnalyticsLtv = {
+    object: 'analytics_ltv';
+    url: '/v4/analytics/ltv';
+    mode: 'by_days' | 'by_renewals';
+    cohort_from: number;
+    cohort_to: number;
+    cohort_users: number;
+    /**
+     * Users with a paid transaction until now.
+     */
+    paying_users: number;
+    revenue_type: 'gross' | 'net';
+    currency: string;
+    /**
+     * Money in `currency`.
+     */
+    measure: 'usd';
+    segment: string | null;
+    /**
+     * Empty without `segment`; otherwise the 50 values with most users, then the rest as `other`.
+     */
+    segments: Array<AnalyticsLtvSegment>;
+    series: Array<AnalyticsLtvPoint>;
+    unconverted?: AnalyticsUnconverted;
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of: number;
+};
+
+export type AnalyticsLtvSegment = {
+    code: string;
+    label: string;
+    cohort_users: number;
+    paying_users: number;
+    series: Array<AnalyticsLtvPoint>;
+};
+
+export type AnalyticsLtvPoint = {
+    /**
+     * The day, from 0, or the paid period, from 1.
+     */
+    index: number;
+    label: string;
+    /**
+     * Whether time alone cannot change it any more.
+     */
+    is_complete: boolean;
+    /**
+     * Until the end of the day or period.
+     */
+    revenue: number;
+    /**
+     * The same for each user.
+     */
+    arpu: number;
+    /**
+     * The same for each user who paid until then.
+     */
+    arppu: number;
+};
+
+export type AnalyticsTrialConversion = {
+    object: 'analytics_ltv_trial_conversion';
+    url: '/v4/analytics/ltv/trial-conversion';
+    trials_started: number;
+    trials_converted: number;
+    /**
+     * From 0 to 1; 0 without trials.
+     */
+    conversion_rate: number;
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of: number;
+};
+
+export type AnalyticsCohortsMeta = {
+    object: 'analytics_cohorts_meta';
+    url: '/v4/analytics/cohorts/meta';
+    modes: Array<AnalyticsLabel>;
+    groupings: Array<AnalyticsLabel>;
+    metrics: Array<AnalyticsLabel>;
+    cohort_definitions: Array<AnalyticsLabel>;
+    revenue_types: Array<AnalyticsLabel>;
+    segmentations: Array<AnalyticsLabel>;
+    filter_conditions: Array<AnalyticsFilterCondition>;
+};
+
+export type AnalyticsLtvMeta = {
+    object: 'analytics_ltv_meta';
+    url: '/v4/analytics/ltv/meta';
+    modes: Array<AnalyticsLabel>;
+    segmentations: Array<AnalyticsLabel>;
+    filter_conditions: Array<AnalyticsFilterCondition>;
+};
+
 export type AnalyticsChart = {
     object: 'analytics_chart';
     url: string;
@@ -3288,6 +3486,51 @@ export type OfferingChangesWritable = {
      */
     product_ids?: Array<string>;
 };
+
+/**
+ * Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+ */
+export type CohortFrom = number;
+
+/**
+ * Users who were created from this Unix second on. 90 days ago when left out.
+ */
+export type LtvCohortFrom = number;
+
+/**
+ * Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+ */
+export type CohortTo = number;
+
+/**
+ * What the periods are: paid periods of subscriptions, or days after the anchor.
+ */
+export type CohortMode = 'by_renewals' | 'by_days';
+
+/**
+ * What the points are: days after the creation of the user, or paid periods of subscriptions.
+ */
+export type LtvMode = 'by_days' | 'by_renewals';
+
+/**
+ * Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+ */
+export type CohortGrouping = 'day' | 'week' | 'month' | 'quarter' | 'year';
+
+/**
+ * The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+ */
+export type CohortDefinition = 'new_customers' | 'initial_conversions' | 'new_paying';
+
+/**
+ * Amounts, or proceeds less refunds.
+ */
+export type CohortRevenueType = 'gross' | 'net';
+
+/**
+ * Also by the values of this attribute, which the meta lists.
+ */
+export type CohortSegment = string;
 
 /**
  * The code of a chart, such as `mrr`.
@@ -8903,6 +9146,498 @@ export type V4ListAnalyticsCurrenciesResponses = {
 };
 
 export type V4ListAnalyticsCurrenciesResponse = V4ListAnalyticsCurrenciesResponses[keyof V4ListAnalyticsCurrenciesResponses];
+
+export type V4GetAnalyticsCohortsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
+         */
+        cohort_from?: number;
+        /**
+         * Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+         */
+        cohort_to?: number;
+        /**
+         * What the periods are: paid periods of subscriptions, or days after the anchor.
+         */
+        mode?: 'by_renewals' | 'by_days';
+        /**
+         * Length of the cohorts in the calendar of UTC, weeks from Monday; at most 400 cohorts.
+         */
+        grouping?: 'day' | 'week' | 'month' | 'quarter' | 'year';
+        /**
+         * The anchor of a user: creation, first trial or paid transaction, first paid transaction.
+         */
+        cohort_definition?: 'new_customers' | 'initial_conversions' | 'new_paying';
+        /**
+         * Amounts, or proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Also by the values of this attribute, which the meta lists.
+         */
+        segment?: string;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+    };
+    url: '/v4/analytics/cohorts';
+};
+
+export type V4GetAnalyticsCohortsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsCohortsError = V4GetAnalyticsCohortsErrors[keyof V4GetAnalyticsCohortsErrors];
+
+export type V4GetAnalyticsCohortsResponses = {
+    /**
+     * The cohorts, oldest first.
+     */
+    200: AnalyticsCohorts;
+};
+
+export type V4GetAnalyticsCohortsResponse = V4GetAnalyticsCohortsResponses[keyof V4GetAnalyticsCohortsResponses];
+
+export type V4GetAnalyticsCohortsMetaData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+    };
+    url: '/v4/analytics/cohorts/meta';
+};
+
+export type V4GetAnalyticsCohortsMetaErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsCohortsMetaError = V4GetAnalyticsCohortsMetaErrors[keyof V4GetAnalyticsCohortsMetaErrors];
+
+export type V4GetAnalyticsCohortsMetaResponses = {
+    /**
+     * The description.
+     */
+    200: AnalyticsCohortsMeta;
+};
+
+export type V4GetAnalyticsCohortsMetaResponse = V4GetAnalyticsCohortsMetaResponses[keyof V4GetAnalyticsCohortsMetaResponses];
+
+export type V4GetAnalyticsLtvData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Users who were created from this Unix second on. 90 days ago when left out.
+         */
+        cohort_from?: number;
+        /**
+         * Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+         */
+        cohort_to?: number;
+        /**
+         * What the points are: days after the creation of the user, or paid periods of subscriptions.
+         */
+        mode?: 'by_days' | 'by_renewals';
+        /**
+         * Amounts, or proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Also by the values of this attribute, which the meta lists.
+         */
+        segment?: string;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+    };
+    url: '/v4/analytics/ltv';
+};
+
+export type V4GetAnalyticsLtvErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsLtvError = V4GetAnalyticsLtvErrors[keyof V4GetAnalyticsLtvErrors];
+
+export type V4GetAnalyticsLtvResponses = {
+    /**
+     * The points, the first day or period first.
+     */
+    200: AnalyticsLtv;
+};
+
+export type V4GetAnalyticsLtvResponse = V4GetAnalyticsLtvResponses[keyof V4GetAnalyticsLtvResponses];
+
+export type V4GetAnalyticsLtvMetaData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+    };
+    url: '/v4/analytics/ltv/meta';
+};
+
+export type V4GetAnalyticsLtvMetaErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsLtvMetaError = V4GetAnalyticsLtvMetaErrors[keyof V4GetAnalyticsLtvMetaErrors];
+
+export type V4GetAnalyticsLtvMetaResponses = {
+    /**
+     * The description.
+     */
+    200: AnalyticsLtvMeta;
+};
+
+export type V4GetAnalyticsLtvMetaResponse = V4GetAnalyticsLtvMetaResponses[keyof V4GetAnalyticsLtvMetaResponses];
+
+export type V4GetAnalyticsLtvTrialConversionData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Users who were created from this Unix second on. 90 days ago when left out.
+         */
+        cohort_from?: number;
+        /**
+         * Until this Unix second, moved up to a midnight of UTC; later than `cohort_from`. Now when left out.
+         */
+        cohort_to?: number;
+        /**
+         * What the points are: days after the creation of the user, or paid periods of subscriptions.
+         */
+        mode?: 'by_days' | 'by_renewals';
+        /**
+         * Amounts, or proceeds less refunds.
+         */
+        revenue_type?: 'gross' | 'net';
+        /**
+         * Also by the values of this attribute, which the meta lists.
+         */
+        segment?: string;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+    };
+    url: '/v4/analytics/ltv/trial-conversion';
+};
+
+export type V4GetAnalyticsLtvTrialConversionErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsLtvTrialConversionError = V4GetAnalyticsLtvTrialConversionErrors[keyof V4GetAnalyticsLtvTrialConversionErrors];
+
+export type V4GetAnalyticsLtvTrialConversionResponses = {
+    /**
+     * The trials.
+     */
+    200: AnalyticsTrialConversion;
+};
+
+export type V4GetAnalyticsLtvTrialConversionResponse = V4GetAnalyticsLtvTrialConversionResponses[keyof V4GetAnalyticsLtvTrialConversionResponses];
 
 export type V4ListEventsData = {
     body?: never;

@@ -1,0 +1,121 @@
+import { DateTime } from 'luxon'
+import type { Environment } from '../../environment.ts'
+import { COHORT_DAYS } from '../../facts/anchors.ts'
+import type { LeftOutMoney } from '../charts/unconverted.ts'
+import type { FactAccess } from '../open-source.ts'
+import { addPayments, type GroupByCohort, type MemberGroup, NO_PAYMENTS } from './group.ts'
+import { type CohortMode, type CohortQuestion, type Grouping, LAST_RENEWAL } from './question.ts'
+import { readMemberFacts } from './read.ts'
+import { shownMoney } from './shown.ts'
+
+const DAY = 86_400
+
+export const COHORT_METRICS = ['subscriptions', 'payers', 'revenue', 'arpu', 'arppu', 'arpas'] as const
+export type CohortMetric = (typeof COHORT_METRICS)[number]
+
+/** `subscriptions`, `payers` and `revenue` of the period alone, the averages of all periods up to it. */
+export type CohortCell = Record<CohortMetric, number> & { index: number; label: string; is_complete: boolean }
+export type CohortTotal = { label: string; users: number; periods: CohortCell[] }
+export type CohortRow = CohortTotal & { from: number; to: number }
+export type CohortTriangle = { cohorts: CohortRow[]; total: CohortTotal | null; max_values: Record<CohortMetric, number> }
+
+export type Cohorts = CohortTriangle & {
+  segments: (CohortTriangle & { code: string; label: string })[] | null
+  period_labels: string[]
+  unconverted: LeftOutMoney[]
+  asOf: number
+}
+
+export const renewalLabel = (period: number): string => `P${period}`
+
+const periodLabels = (mode: CohortMode): string[] =>
+  mode === 'by_days' ? COHORT_DAYS.map(day => `D${day}`) : Array.from({ length: LAST_RENEWAL }, (_, i) => renewalLabel(i + 1))
+
+/** SQL for the number of the period, from 1, of a day after the anchor. */
+const periodOfDay = (day: string): string => `case ${COHORT_DAYS.map((last, i) => `when ${day} <= ${last} then ${i + 1}`).join(' ')} end`
+
+const LABEL_FORMATS: Record<Grouping, string> = {
+  day: 'yyyy-MM-dd',
+  week: 'yyyy-MM-dd',
+  month: 'yyyy-MM',
+  quarter: "yyyy-'Q'q",
+  year: 'yyyy',
+}
+
+const cohortLabel = (start: number, grouping: Grouping): string =>
+  DateTime.fromSeconds(start, { zone: 'utc' }).toFormat(LABEL_FORMATS[grouping])
+
+type Row = { group: MemberGroup; from: number; to: number }
+type Asked = Pick<CohortQuestion, 'mode' | 'now'> & { perUnit: bigint }
+
+/** Whether no day of the period has begun for anybody: the row ends before it. */
+const isAhead = (index: number, { from }: Row, { mode, now }: Asked): boolean =>
+  mode === 'by_days' && from + ((COHORT_DAYS[index - 2] ?? -1) + 1) * DAY >= now
+
+/** `open`: how many subscriptions are still inside of an earlier period. */
+function isOver(index: number, { group, to }: Row, { mode, now }: Asked, open: number): boolean {
+  if (mode === 'by_days') return group.lastAnchor + (COHORT_DAYS[index - 1]! + 1) * DAY <= now
+  return to <= now && open === 0
+}
+
+function cellsOf(row: Row, asked: Asked): CohortCell[] {
+  const { mode, perUnit } = asked
+  const cells: CohortCell[] = []
+  let upTo = NO_PAYMENTS
+  for (const [i, label] of periodLabels(mode).entries()) {
+    const index = i + 1
+    if (isAhead(index, row, asked)) break
+    const { open } = upTo
+    const inside = row.group.periods.get(index) ?? NO_PAYMENTS
+    upTo = addPayments(upTo, inside)
+    cells.push({
+      index,
+      label,
+      is_complete: isOver(index, row, asked, open),
+      subscriptions: inside.subscriptions,
+      payers: inside.payers,
+      revenue: shownMoney(inside.revenue, perUnit),
+      arpu: shownMoney(upTo.revenue, perUnit, row.group.users),
+      arppu: shownMoney(upTo.revenue, perUnit, upTo.firstPayers),
+      arpas: shownMoney(upTo.recurring, perUnit, upTo.firstPaid),
+    })
+    if (mode === 'by_renewals' && inside.payers === 0) break
+  }
+  return cells
+}
+
+function triangleOf(
+  { whole, cohorts }: GroupByCohort,
+  { starts, range, grouping, ...question }: CohortQuestion,
+  perUnit: bigint,
+): CohortTriangle {
+  const asked = { ...question, perUnit }
+  const rows = [...cohorts].map(([cohort, group]): CohortRow => {
+    const [from, to] = [starts[cohort]!, starts[cohort + 1] ?? range.to]
+    return { label: cohortLabel(from, grouping), from, to, users: group.users, periods: cellsOf({ group, from, to }, asked) }
+  })
+  const cells = rows.flatMap(({ periods }) => periods)
+  const largest = (metric: CohortMetric) => cells.reduce((most, cell) => Math.max(most, cell[metric]), 0)
+  const total = whole &&
+    rows[0] && { label: 'Total', users: whole.users, periods: cellsOf({ group: whole, from: rows[0].from, to: range.to }, asked) }
+  return {
+    cohorts: rows,
+    total: total ?? null,
+    max_values: Object.fromEntries(COHORT_METRICS.map(metric => [metric, largest(metric)])) as Record<CohortMetric, number>,
+  }
+}
+
+/** Retention and revenue of the users by the time of their anchor. */
+export async function computeCohorts(access: FactAccess, environment: Environment, question: CohortQuestion): Promise<Cohorts> {
+  const { all, segments, unconverted, perUnit, asOf } = await readMemberFacts(access, environment, question, {
+    starts: question.starts,
+    days: periodOfDay,
+  })
+  return {
+    ...triangleOf(all, question, perUnit),
+    segments: segments?.map(({ code, label, group }) => ({ code, label, ...triangleOf(group, question, perUnit) })) ?? null,
+    period_labels: periodLabels(question.mode),
+    unconverted,
+    asOf,
+  }
+}

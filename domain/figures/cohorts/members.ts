@@ -1,0 +1,95 @@
+import { type AttributeCode, attributeOf, type ColumnAttribute } from '../attributes.ts'
+import { intervalSql } from '../buckets.ts'
+import { conditionsOf, loadRestriction } from '../restriction.ts'
+import type { FigureRelation, FigureStatement } from '../source.ts'
+import type { MembersAsked } from './question.ts'
+import { type FactReader, segmentsOf, type UserSegment, userValue } from './user-values.ts'
+
+/**
+ * The users that a question is about. `condition`: SQL on the users `u`, beside that on the anchor; null: all of them. `segments`: null unless
+ * asked. `segment`: SQL for its index.
+ */
+export type Members = MembersAsked & {
+  condition: string | null
+  segments: UserSegment[] | null
+  relations: FigureRelation[]
+  /** Starts of the cohorts in which the anchors lie. */
+  starts: readonly number[]
+}
+
+/** What is counted of the users of a segment and cohort; anchors in Unix seconds. */
+export type MemberCount = { segment: number; cohort: number; users: number; paying: number; firstAnchor: number; lastAnchor: number }
+
+const SEGMENTS = 'segments'
+
+/** SQL: the anchor lies in the range and is known by now. */
+export const anchored = (anchor: string, { range, now }: MembersAsked): string =>
+  `${anchor} >= ${range.from} and ${anchor} < ${Math.min(range.to, now + 1)}`
+
+/** SQL: the rows of the users, with their index of a segment (0 unless segmented). */
+export function memberRows({ dialect }: FactReader['source'], members: Members): string {
+  const { anchor, segment, condition } = members
+  const joined = segment === null ? '' : `join ${SEGMENTS} s on s.value = ${userValue(segment, 'u')}`
+  const where = [anchored(`u.${anchor}`, members), ...(condition === null ? [] : [condition])].join(' and ')
+  return `select u.user_no, u.${anchor} as anchor, u.first_paid, ${segment === null ? '0' : 's.segment'} as segment
+    from ${dialect.tables.users} u ${joined} where ${where}`
+}
+
+/** SQL for the value of a user, of an attribute with a column. */
+const classOf = (code: AttributeCode): string => userValue(attributeOf(code) as ColumnAttribute, 'u')
+
+async function restrictionOf(reader: FactReader, { filters }: MembersAsked): Promise<{ condition: string | null; sets: FigureRelation[] }> {
+  if (filters.size === 0) return { condition: null, sets: [] }
+  const restriction = await loadRestriction(reader, reader.environment, filters)
+  return { condition: conditionsOf(restriction, 'u.user_no', classOf).join(' and '), sets: restriction.sets }
+}
+
+/** Finds who is asked about, and the segments in which they are. */
+export async function findMembers(reader: FactReader, asked: MembersAsked, starts: readonly number[]): Promise<Members> {
+  const { condition, sets } = await restrictionOf(reader, asked)
+  const plain: Members = { ...asked, segment: null, condition, segments: null, relations: sets, starts }
+  if (asked.segment === null) return plain
+  const { source } = reader
+  const value = userValue(asked.segment, 'u')
+  const where = [anchored(`u.${asked.anchor}`, asked), ...(condition === null ? [] : [condition])].join(' and ')
+  const rows = await source.query({
+    text: `select ${value} as value, count(*) as users from ${source.dialect.tables.users} u where ${where} group by ${value}`,
+    relations: plain.relations,
+  })
+  const users = new Map(rows.map(row => [Number(row.value), Number(row.users)]))
+  const segments = await segmentsOf(reader, asked.segment.code, users)
+  const pairs = segments.flatMap(({ numbers }, index) => numbers.map(value => ({ value: BigInt(value), segment: BigInt(index) })))
+  const relation: FigureRelation = {
+    name: SEGMENTS,
+    columns: [
+      { name: 'value', values: pairs.map(({ value }) => value) },
+      { name: 'segment', values: pairs.map(({ segment }) => segment) },
+    ],
+  }
+  return { ...plain, segment: asked.segment, segments, relations: [...plain.relations, relation] }
+}
+
+/** SQL for the index of the cohort of an anchor. */
+export const cohortSql = (anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): string =>
+  intervalSql(anchor, { starts, end: range.to }, dialect.floorDivide)
+
+/** The counts of all segments and cohorts that have users. */
+export async function countByCohort(source: FactReader['source'], members: Members): Promise<MemberCount[]> {
+  const rows = await source.query(memberCounts(source, members))
+  return rows.map(row => ({
+    segment: Number(row.segment),
+    cohort: Number(row.cohort),
+    users: Number(row.users),
+    paying: Number(row.paying),
+    firstAnchor: Number(row.first_anchor),
+    lastAnchor: Number(row.last_anchor),
+  }))
+}
+
+const memberCounts = (source: FactReader['source'], members: Members): FigureStatement => ({
+  text: `select segment, cohort, count(*) as users, count(*) filter (where first_paid <= ${members.now}) as paying,
+      min(anchor) as first_anchor, max(anchor) as last_anchor
+    from (select m.*, ${cohortSql('m.anchor', members, source)} as cohort from (${memberRows(source, members)}) m) c
+    group by segment, cohort`,
+  relations: members.relations,
+})

@@ -1,0 +1,92 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { worldOf } from '../oracle/world.ts'
+import { described } from './ask.ts'
+import { type CohortPlan, cohortPath, cohortPlan, cohortQuestionOf, witnessOf } from './cohort-questions.ts'
+import { plan } from './plans.ts'
+import { ratesBefore } from './rates.ts'
+import { stable } from './stable.ts'
+import { storeRates, type Told, tellPlan } from './tell.ts'
+
+/** Questions to a history; to tell one takes as long as to ask twenty. */
+const EACH = 15
+const CASES = Number(process.env.FIGURES_CASES ?? 300)
+const SEED = Number(process.env.FIGURES_SEED ?? Math.floor(Math.random() * 2 ** 31))
+
+let api: TestApi
+const rates = ratesBefore(Math.floor(Date.now() / 1000))
+beforeAll(async () => {
+  api = await startApi()
+  await storeRates(api, rates)
+})
+afterAll(() => api.stop())
+
+async function agrees(told: Told, asked: CohortPlan): Promise<void> {
+  const question = cohortQuestionOf(asked, worldOf(told.history))
+  const expected = stable(told.history, world => witnessOf(asked.operation, world, question))
+  if (expected === null) return
+  const path = cohortPath(asked.operation, question)
+  const { status, body, text } = await api.call('GET', path, { key: told.key })
+  const got = status === 200 ? Object.fromEntries(Object.keys(expected).map(key => [key, body[key]])) : `${status} ${text}`
+  // Order of the keys does not matter, and a witness has no segments unless asked.
+  try {
+    expect(got).toEqual(expected)
+  } catch {
+    expect.fail(described({ told, path, expected, got }))
+  }
+}
+
+test(`cohorts and LTV of any history are those of the witness: ${CASES} questions, FIGURES_SEED=${SEED}`, {
+  timeout: 60_000 + CASES * 1_000,
+}, async () => {
+  const questions = fc.array(cohortPlan, { minLength: EACH, maxLength: EACH })
+  const agree = fc.asyncProperty(plan, questions, async (drawn, asked) => {
+    const told = await tellPlan(api, drawn, rates)
+    for (const one of asked) await agrees(told, one)
+  })
+  // To shrink a history would tell it anew again and again.
+  await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED, endOnFailure: true })
+})
+
+type Cell = { index: number; payers: number; subscriptions: number; revenue: number }
+type Row = { users: number; periods: Cell[] }
+
+/** Money is rounded in each cell. */
+const HALF_A_CENT = 0.005
+
+function expectSum(parts: Row[], whole: Row): void {
+  const sum = (rows: Row[], of: (row: Row) => number) => rows.reduce((total, row) => total + of(row), 0)
+  expect(sum(parts, row => row.users)).toBe(whole.users)
+  for (const { index, payers, subscriptions, revenue } of whole.periods) {
+    const cells = (of: (cell: Cell) => number) => sum(parts, row => of(row.periods.find(cell => cell.index === index) ?? EMPTY))
+    expect(cells(cell => cell.payers)).toBe(payers)
+    expect(cells(cell => cell.subscriptions)).toBe(subscriptions)
+    // Amounts are millions, so the binary sum is off by some 10^-8.
+    expect(Math.abs(cells(cell => cell.revenue) - revenue)).toBeLessThan(HALF_A_CENT * (parts.length + 1) + 1e-6)
+  }
+}
+const EMPTY: Cell = { index: 0, payers: 0, subscriptions: 0, revenue: 0 }
+
+test(`cohorts add to their total, and segments to the whole, FIGURES_SEED=${SEED}`, { timeout: 120_000 }, async () => {
+  const laws = fc.asyncProperty(plan, fc.array(cohortPlan, { minLength: EACH, maxLength: EACH }), async (drawn, asked) => {
+    const told = await tellPlan(api, drawn, rates)
+    for (const one of asked) {
+      const question = { ...cohortQuestionOf(one, worldOf(told.history)), segment: one.segment ?? 'country' }
+      const path = cohortPath('cohorts', question)
+      const { body } = await api.call('GET', path, { key: told.key })
+      const { cohorts, total, segments } = body
+      if (total === null) {
+        expect([path, cohorts, segments]).toEqual([path, [], []])
+        continue
+      }
+      expectSum(cohorts, total)
+      expectSum(
+        segments.map((segment: { total: Row }) => segment.total),
+        total,
+      )
+      for (const segment of segments) expectSum(segment.cohorts, segment.total)
+    }
+  })
+  await fc.assert(laws, { numRuns: 4, seed: SEED, endOnFailure: true })
+})
