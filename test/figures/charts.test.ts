@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { described, differenceIn } from './ask.ts'
+import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
 import { question } from './questions.ts'
 import { ratesBefore } from './rates.ts'
@@ -9,8 +10,6 @@ import { storeRates, tellPlan } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 10
-const CASES = Number(process.env.FIGURES_CASES ?? 300)
-const SEED = Number(process.env.FIGURES_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 let api: TestApi
 const rates = ratesBefore(Math.floor(Date.now() / 1000))

@@ -4,6 +4,7 @@ import { startApi, type TestApi } from '../harness/api.ts'
 import { worldOf } from '../oracle/world.ts'
 import { described } from './ask.ts'
 import { type CohortPlan, cohortPath, cohortPlan, cohortQuestionOf, witnessOf } from './cohort-questions.ts'
+import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
@@ -11,8 +12,6 @@ import { storeRates, type Told, tellPlan } from './tell.ts'
 
 /** Questions to a history; to tell one takes as long as to ask twenty. */
 const EACH = 15
-const CASES = Number(process.env.FIGURES_CASES ?? 300)
-const SEED = Number(process.env.FIGURES_SEED ?? Math.floor(Math.random() * 2 ** 31))
 
 let api: TestApi
 const rates = ratesBefore(Math.floor(Date.now() / 1000))
