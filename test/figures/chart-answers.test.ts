@@ -1,0 +1,82 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
+
+const DAY = 86_400
+const NOW = Math.floor(Date.now() / 1000)
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString()
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi()
+})
+afterAll(() => api.stop())
+
+const chart = (code: string, query = '') => api.call('GET', `/v4/analytics/charts/${code}?${query}`)
+const WINDOW = `from=${NOW - 40 * DAY}&to=${NOW + DAY}`
+const total = async (code: string, query = WINDOW) => (await chart(code, query)).body.series[0].total as number
+
+describe('refused with the field', () => {
+  test.each([
+    ['to', 'mrr', `from=${NOW}&to=${NOW}`],
+    ['to', 'mrr', `from=${NOW}&to=${NOW - 1}`],
+    ['unit', 'mrr', `from=${NOW - 2001 * 3600}&to=${NOW}&unit=hour`],
+    ['timezone', 'mrr', 'timezone=Europe/Atlantis'],
+    ['currency', 'mrr', 'currency=CHF'],
+    ['environment', 'mrr', 'environment=0'],
+    ['rate_date', 'mrr', 'rate_date=2026-02-30'],
+    ['segmentation', 'mrr', 'segmentation=device_id'],
+    ['segmentation', 'subscriptions-overview', 'segmentation=country'],
+    ['filter[product_id][]', 'users-overview', 'filter[product_id][]=coins'],
+    ['filter[shoe_size][]', 'mrr', 'filter[shoe_size][]=42'],
+  ])('%s of %s?%s', async (field, code, query) => {
+    const { status, body } = await chart(code, query)
+    expect(status).toBe(400)
+    expect(body.error.code).toMatch(/^invalid_/)
+    expect(JSON.stringify(body.error)).toContain(JSON.stringify(field).slice(1, -1))
+  })
+
+  test('a chart that does not exist', async () => {
+    expect((await chart('happiness')).status).toBe(404)
+    expect((await chart('toString')).status).toBe(404)
+  })
+})
+
+test('2,000 buckets are answered, a window that lies ahead has none, and nobody has a value that does not occur', async () => {
+  const long = await chart('sales', `from=${NOW - 2000 * 3600}&to=${NOW}&unit=hour`)
+  expect(long.body.series[0].data).toHaveLength(2000)
+  const ahead = await chart('mrr', `from=${NOW + 10 * DAY}&to=${NOW + 20 * DAY}`)
+  expect(ahead.body.series).toMatchObject([{ total: 0, totalPrev: 0, data: [] }])
+  expect(ahead.body.incomplete_from).toBeNull()
+  expect(await total('users-overview', `${WINDOW}&filter[country][]=Nowhere`)).toBe(0)
+})
+
+test('what is recorded counts in the next answer; a refund changes the day that it names; an erased user leaves nothing behind', async () => {
+  await product(api, { id: 'coins', type: 'consumable', duration: null, google_product_id: 'coins' })
+  const user = await userOf(api)
+  const bought = NOW - 30 * DAY
+  const recorded = await purchaseOf(api, user, {
+    ...{ currency: 'USD', price: '9.99', purchased_at: iso(bought), country: 'DE' },
+    play_store_data: { purchase_token: 't1', order_id: 'o1', product_id: 'coins' },
+  })
+  expect(recorded.status).toBe(201)
+  expect(await total('sales')).toBe(9.99)
+  expect(await total('proceeds')).toBe(6.99)
+  await api.call('PATCH', recorded.body.url, { body: { refunded_at: iso(bought + DAY), refunded_amount: '4' } })
+  const { series } = (await chart('sales', `from=${bought}&to=${NOW}&segmentation=country`)).body
+  expect(series).toMatchObject([{ label: 'DE', total: 9.99 }])
+  expect(await total('sales')).toBe(5.99)
+  expect(await total('sales', `from=${bought}&to=${bought + DAY}`)).toBe(9.99)
+  expect(await total('refunds', `from=${bought + DAY}&to=${bought + 2 * DAY}`)).toBe(4)
+  expect((await api.call('DELETE', `/v4/customers/${user}`)).status).toBeLessThan(300)
+  expect(await total('sales')).toBe(0)
+  expect(await total('users-overview')).toBe(0)
+})
+
+test('the name that was asked for is repeated, and as_of and incomplete_from say how far the answer holds', async () => {
+  const { body } = await chart('user-to-trial-conversion', WINDOW)
+  expect(body).toMatchObject({ code: 'user-to-trial-conversion', measure: 'percent', totalType: 'average', seriesRelation: 'independent' })
+  expect(body.as_of).toBeGreaterThanOrEqual(NOW)
+  const starts = body.series[0].data.map((point: { start_time: number }) => point.start_time)
+  expect(body.incomplete_from).toBe(starts.at(-1))
+})
