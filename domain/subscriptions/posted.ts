@@ -97,16 +97,10 @@ export function postedFact({ item, at, user, platform }: Entry, now: number): Po
   }
 }
 
-export type PostedPeriod = Period & { fact: PostedFact; transaction: string | null; amount: number | null }
+/** `givenUpAt`: when a posted expiry ended billing retry. */
+export type PostedPeriod = Period & { fact: PostedFact; transaction: string | null; amount: number | null; givenUpAt: number | null }
 
 const BEGINS = new Set(['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'])
-
-/** The store tries no longer to charge: billing retry lasted until now, and a grace period ends with it. */
-function giveUp(period: PostedPeriod, at: number): void {
-  period.graceUntil &&= Math.min(period.graceUntil, at)
-  period.autoRenewing = false
-  period.autoRenewOffAt ??= at
-}
 
 function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact): void {
   switch (name) {
@@ -117,14 +111,14 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
       break
     case 'trial_billing_retry_entered':
     case 'subscription_billing_retry_entered':
-      period.retryAt = at
+      period.retryAt ??= at
       period.graceUntil = grace
       break
     case 'trial_expired':
     case 'subscription_expired':
       period.expires = Math.min(period.expires ?? at, at)
       period.endStated = true
-      if (period.retryAt !== null && period.retryAt < at) giveUp(period, at)
+      if (period.retryAt !== null && period.retryAt < at) period.givenUpAt = at
       else period.retryAt = null
       break
     case 'refund_reversed':
@@ -156,6 +150,7 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       endStated: false,
       transaction: fact.transaction,
       amount: fact.amount,
+      givenUpAt: null,
     }))
     .sort((a, b) => a.begins - b.begins)
   for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at)) {
@@ -163,5 +158,13 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
     const period = named ?? periods.findLast(({ begins }) => begins <= fact.at)
     if (period) applyFact(period, fact)
   }
-  return periods
+  return periods.map(billed)
+}
+
+/** The store charged no longer: billing retry, and a grace period with it, ended then. After a full refund there is no billing retry. */
+function billed(period: PostedPeriod): PostedPeriod {
+  const { givenUpAt: at, graceUntil, refundedAt, autoRenewOffAt } = period
+  if (at === null) return period
+  if (refundedAt !== null) return { ...period, retryAt: null }
+  return { ...period, graceUntil: graceUntil && Math.min(graceUntil, at), autoRenewing: false, autoRenewOffAt: autoRenewOffAt ?? at }
 }
