@@ -1,7 +1,7 @@
-import { Gauge, type Registry } from 'prom-client'
+import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Readiness } from './readiness.ts'
 
-/** Gauges of overdue jobs, orphans, consumer lag and set-aside events. They are set when the metrics are read. */
+/** Gauges of overdue jobs, orphans, consumer lag, set-aside events and the facts of figures. They are set when the metrics are read. */
 export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers })
@@ -16,6 +16,19 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const setAside = gauge('perennial_set_aside', 'Events that a consumer of the log could not handle, not replayed yet', ['consumer'])
   const unremoved = gauge('perennial_unremoved_files', 'Files of exports that the storage fails to remove, or to rewrite after an erasure')
   const unremovedSeconds = gauge('perennial_unremoved_files_seconds', 'For how long the storage has failed to remove the oldest of them')
+  const marked = gauge('perennial_marked_users', 'Users whose facts are to be folded, up to 10,000')
+  const markSeconds = gauge('perennial_oldest_mark_seconds', 'How long the first of them has waited')
+  const setAsideUsers = gauge('perennial_set_aside_users', 'Users whose facts cannot be folded, up to 10,000')
+  // The database counts them, for all processes.
+  const total = (name: string, help: string) => {
+    const counter = new Counter({ name, help, registers })
+    return (value: number) => {
+      counter.reset()
+      counter.inc(value)
+    }
+  }
+  const compared = total('perennial_facts_compared_total', 'Users whose stored facts were compared with a new fold')
+  const drifted = total('perennial_fact_drift_total', 'Users whose stored facts differed from a new fold')
   return {
     async read(): Promise<void> {
       const drift = await readiness.drift()
@@ -35,6 +48,11 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
       for (const { consumer, events } of drift.setAside) setAside.set({ consumer }, events)
       unremoved.set(drift.unremoved.files)
       unremovedSeconds.set(drift.unremoved.seconds)
+      marked.set(drift.facts.marked)
+      markSeconds.set(drift.facts.oldest_seconds)
+      setAsideUsers.set(drift.facts.set_aside)
+      compared(drift.facts.compared_total)
+      drifted(drift.facts.drifted_total)
       orphans.set(drift.orphans)
       repaired.set(drift.repaired)
     },

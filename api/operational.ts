@@ -44,7 +44,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 type Handler = (ctx: Koa.Context) => Promise<void>
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-function figures({ late, lag, setAside, unremoved, orphans }: Drift) {
+function figures({ late, lag, setAside, unremoved, facts, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
@@ -57,6 +57,10 @@ function figures({ late, lag, setAside, unremoved, orphans }: Drift) {
     consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
     set_aside: setAside.reduce((sum, { events }) => sum + events, 0),
     unremoved_files: unremoved.files,
+    marked_users: facts.marked,
+    oldest_mark_seconds: Math.round(facts.oldest_seconds),
+    set_aside_users: facts.set_aside,
+    fact_drift: facts.drifted,
   }
 }
 

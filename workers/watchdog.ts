@@ -18,7 +18,7 @@ const LOGGED_IDS = 20
 export type WatchdogOptions = { pool: Pool; log: Logger; periodMs?: number }
 
 /** What is wrong, in sentences that stay the same as long as the same is wrong. */
-function complaints({ late, lag, setAside, unremoved }: Drift): string[] {
+function complaints({ late, lag, setAside, unremoved, facts }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `jobs of kind ${kind} are overdue`),
     ...late
@@ -28,6 +28,9 @@ function complaints({ late, lag, setAside, unremoved }: Drift): string[] {
     ...lag.filter(({ seconds }) => seconds > OVERDUE_SECONDS).map(({ consumer }) => `${consumer} lags behind the log`),
     ...setAside.map(({ consumer }) => `events were set aside by ${consumer}`),
     ...(unremoved.files > 0 ? ['the storage fails to remove files of exports'] : []),
+    ...(facts.oldest_seconds > OVERDUE_SECONDS ? ['the facts of figures are folded too late'] : []),
+    ...(facts.set_aside > 0 ? ['the facts of users cannot be folded'] : []),
+    ...(facts.drifted > 0 ? ['stored facts differed from a new fold'] : []),
   ]
 }
 

@@ -1,9 +1,10 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { FactsOfUser } from './compare.ts'
 import { foldLife } from './fold.ts'
 import type { Life } from './life.ts'
 import { readLives } from './read-lives.ts'
-import { type FactsOfUser, writeFacts } from './write.ts'
+import { writeFacts } from './write.ts'
 
 /** Users whose facts cannot be computed, each with the reason. */
 export type Unfoldable = { no: number; error: string }

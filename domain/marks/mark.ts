@@ -61,13 +61,18 @@ export async function markViewers(tx: Tx, environment: Environment, seen: { user
 export const markInserted = (inserted: string) => `insert into stale_users (environment, user_no)
   select environment, no from ${inserted} order by no on conflict do nothing`
 
-// From one environment to the next by index: a backlog of one environment is not read.
-const MARKED = `with recursive marked as (
+/**
+ * Part of `with recursive`: a row of `marked` for each environment in which users are marked, and one with null. From one environment to the next
+ * by index: a backlog of one environment is not read.
+ */
+export const MARKED_ENVIRONMENTS = `marked as (
     (select environment from stale_users order by environment limit 1)
     union all
     select (select s.environment from stale_users s where s.environment > m.environment order by s.environment limit 1)
     from marked m where m.environment is not null
-  ) select environment from marked where environment is not null`
+  )`
+
+const MARKED = `with recursive ${MARKED_ENVIRONMENTS} select environment from marked where environment is not null`
 
 /** The environments in which users are marked. */
 export async function markedEnvironments(db: Db): Promise<Environment[]> {

@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { type FoldingState, readFoldingState } from '../folding/folding-state.ts'
 import { type Floors, floorValues, NO_FLOORS } from '../jobs/floors.ts'
 import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from '../jobs/groups.ts'
 import { OVERDUE_SECONDS } from '../jobs/job.ts'
@@ -16,7 +17,15 @@ export type SetAside = { consumer: string; events: number }
 /** Exports whose file, or an erased user's rows in it, the storage fails to remove; and for how long already. */
 type Unremoved = { files: number; seconds: number }
 /** `orphans`: those of the watchdog's last look that are not repaired. `repaired`: all that it has repaired so far. */
-export type Drift = { late: Late[]; lag: Lag[]; setAside: SetAside[]; unremoved: Unremoved; orphans: number; repaired: number }
+export type Drift = {
+  late: Late[]
+  lag: Lag[]
+  setAside: SetAside[]
+  unremoved: Unremoved
+  facts: FoldingState
+  orphans: number
+  repaired: number
+}
 
 /** Of one group. To count more would take time while the database is busiest. */
 const MOST_COUNTED = 10_000
@@ -75,20 +84,24 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
     text: `select count(*)::int as files, coalesce(extract(epoch from clock_timestamp() - min(overdue_since)), 0)::float8 as seconds
            from exports where overdue_since is not null`,
   })
+  const facts = await readFoldingState(db)
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
   const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
-  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, orphans, repaired }
+  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, facts, orphans, repaired }
 }
 
 /**
- * Whether an operator should look: a job or event waits for more than a minute, an event was set aside, a file
- * could not be removed, or orphans were found.
+ * Whether an operator should look: a job, an event or a marked user waits for more than a minute, an event or a user was set aside, a file
+ * could not be removed, orphans were found, or stored facts differed from a new fold.
  */
-export const isDegraded = ({ late, lag, setAside, unremoved, orphans }: Drift): boolean =>
+export const isDegraded = ({ late, lag, setAside, unremoved, facts, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
   lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
   setAside.length > 0 ||
   unremoved.files > 0 ||
+  facts.oldest_seconds > OVERDUE_SECONDS ||
+  facts.set_aside > 0 ||
+  facts.drifted > 0 ||
   orphans > 0
 
 /** Stores the result of the watchdog's look, for every process that reports readiness and metrics. */

@@ -227,6 +227,18 @@ create table set_aside_users (
   primary key (environment, user_no)
 );
 
+-- One row, which workers write: once a minute one of them folds some users anew and compares the facts with the stored ones.
+create table fact_audit (
+  one boolean primary key default true check (one),
+  -- When the last look began.
+  looked_at timestamptz not null,
+  -- Users whose facts the last look found different from a new fold.
+  drifted int not null default 0,
+  -- Users since the first look.
+  drifted_total bigint not null default 0,
+  compared_total bigint not null default 0
+);
+
 -- Rates of exchange ---------------------------------------------------------------------------------------------------------------
 
 -- So that a rate to USD is its own factor.

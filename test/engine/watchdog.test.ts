@@ -31,6 +31,7 @@ beforeEach(async () => {
     'set_aside_events',
     'watchdog',
     'log_consumers',
+    'stale_users',
   ])
     await api.pool.query(`truncate ${table} cascade`)
 })

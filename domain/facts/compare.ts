@@ -1,0 +1,90 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
+import { UNKNOWN_SUBSCRIPTION } from './fold.ts'
+import type { Facts } from './rows.ts'
+import { changeTable, type Stored, type StoredRow, transactionTable, userTable } from './tables.ts'
+import { findWords } from './words.ts'
+
+/** The facts of a user; null: the user is gone, and so are the facts. */
+export type FactsOfUser = { no: number; user: string; facts: Facts | null }
+
+const UNKNOWN_WORD = 0
+/** Stands for a word that has no number yet. No row in the tables contains it. */
+const NEW_WORD = -1
+
+/** Rows that are stored and not wanted, and rows that are wanted and not stored. */
+type Difference = { buried: Stored[]; added: StoredRow[] }
+
+const sameKey = ({ no, values }: StoredRow) => JSON.stringify([no, values])
+
+/** Both lists are sets with repetition: a row that is stored twice and wanted once is buried once. */
+function differenceOf(stored: Stored[], wanted: StoredRow[]): Difference {
+  const left = Map.groupBy(stored, sameKey)
+  const added = wanted.filter(row => left.get(sameKey(row))?.pop() === undefined)
+  return { buried: [...left.values()].flat(), added }
+}
+
+type Wanted = { users: StoredRow[]; transactions: StoredRow[]; changes: StoredRow[] }
+
+function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: Map<string, number>): Wanted {
+  const wanted: Wanted = { users: [], transactions: [], changes: [] }
+  for (const { no, facts } of all) {
+    if (!facts) continue
+    const numbers: Numbers = {
+      word: text => (text === null || text === '' ? UNKNOWN_WORD : (words.get(text) ?? NEW_WORD)),
+      subscription: key => (key === null ? null : key === UNKNOWN_SUBSCRIPTION ? 0 : (subscriptions.get(`${no}|${key}`) ?? 0)),
+    }
+    wanted.users.push({ no, values: factValues(USER_COLUMNS, facts.user, numbers) })
+    for (const row of facts.transactions) wanted.transactions.push({ no, values: factValues(TRANSACTION_COLUMNS, row, numbers) })
+    for (const row of facts.changes) wanted.changes.push({ no, values: factValues(CHANGE_COLUMNS, row, numbers) })
+  }
+  return wanted
+}
+
+async function findSubscriptions(tx: Tx, environment: Environment, all: FactsOfUser[]): Promise<Map<string, number>> {
+  const { rows } = await tx.query<{ no: number; key: string; id: number }>({
+    name: 'fold-subscriptions',
+    text: `select k.no, s.platform || '|' || s.lineage as key, s.id from unnest($2::bigint[], $3::text[]) k(no, user_id)
+           cross join lateral (select * from subscriptions where environment = $1 and user_id = k.user_id offset 0) s`,
+    values: [environment, all.map(({ no }) => no), all.map(({ user }) => user)],
+  })
+  return new Map(rows.map(({ no, key, id }) => [`${no}|${key}`, id]))
+}
+
+/** `users`: whose own row is missing or different. `gone`: who have a row and no facts. */
+type Differences = { users: StoredRow[]; gone: number[]; transactions: Difference; changes: Difference }
+
+/**
+ * Reads what is stored of users, in five statements. `compare` reads nothing: it may be called again when further numbers of words are known.
+ * `texts`: every text of the facts, in order.
+ */
+export async function loadBeside(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]) {
+  const numbers = all.map(({ no }) => no)
+  const texts = [...new Set(all.flatMap(({ facts }) => (facts ? [...textsOf(facts)] : [])))].sort()
+  const words = await findWords(tx, environment, texts)
+  const subscriptions = await findSubscriptions(tx, environment, all)
+  const stored = {
+    users: await userTable.load(tx, environment, generation, numbers),
+    transactions: await transactionTable.load(tx, environment, generation, numbers),
+    changes: await changeTable.load(tx, environment, generation, numbers),
+  }
+  function compare(): Differences {
+    const wanted = rowsOf(all, words, subscriptions)
+    const known = new Set(stored.users.map(sameKey))
+    const present = new Set(wanted.users.map(({ no }) => no))
+    return {
+      users: wanted.users.filter(row => !known.has(sameKey(row))),
+      gone: stored.users.map(({ no }) => no).filter(no => !present.has(no)),
+      transactions: differenceOf(stored.transactions, wanted.transactions),
+      changes: differenceOf(stored.changes, wanted.changes),
+    }
+  }
+  return { texts, words, compare }
+}
+
+/** The numbers of the users whose stored facts are not those that are wanted. */
+export function differingUsers({ users, gone, transactions, changes }: Differences): Set<number> {
+  const rows = [users, transactions.buried, transactions.added, changes.buried, changes.added].flat()
+  return new Set([...gone, ...rows.map(({ no }) => no)])
+}
