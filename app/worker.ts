@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import { connect } from '../store/connect.ts'
+import { startFactAudit } from '../workers/fact-audit.ts'
 import { startHousekeeping } from '../workers/housekeeping.ts'
 import { startStatistics } from '../workers/statistics.ts'
 import { startWatchdog } from '../workers/watchdog.ts'
@@ -49,7 +50,9 @@ export async function work(
   const housekeeping = startHousekeeping({ pool, log })
   const statistics = startStatistics(pool, log)
   const watchdog = startWatchdog({ pool, log })
+  const factAudit = startFactAudit({ pool, log })
   return async () => {
+    await factAudit.stop()
     await watchdog.stop()
     await statistics.stop()
     await housekeeping.stop()

@@ -1,0 +1,92 @@
+import type { Pool, Tx } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { Environment } from '../environment.ts'
+import { differingUsers, loadBeside } from '../facts/compare.ts'
+import { foldLives, generationsOf } from '../facts/fold-users.ts'
+import { readLives } from '../facts/read-lives.ts'
+import { FOLD_VERSION, mark } from '../marks/mark.ts'
+import { lockUsers } from '../users/user.ts'
+
+// What a look costs, for 200 users: 200 rows of users by the index users_by_no to draw them, and up to 600 index entries to leave some out; then,
+// of those compared, the rows that a fold reads: everything known of a user, and the user's facts. The statements are some fourteen for each
+// environment of a drawn user. Nothing of it grows with the number of users.
+
+const LOOK_SECONDS = 60
+
+// One statement, so only one worker has the look of a minute. A clock that was set back must not put off the next look.
+const TAKE_LOOK = `insert into fact_audit (looked_at) values (clock_timestamp()) on conflict (one) do update set looked_at = excluded.looked_at
+  where fact_audit.looked_at not between excluded.looked_at - interval '${LOOK_SECONDS} seconds' and excluded.looked_at`
+
+// Over all environments, so that users are looked at alike, whatever their environment. A user behind a gap of erased ones is drawn more often.
+const DRAW = `select distinct u.environment, u.no from (select no as highest from users order by no desc limit 1) h
+  cross join lateral (select 1 + floor(random() * h.highest)::bigint as no from generate_series(1, $1)) k
+  cross join lateral (select environment, no from users where no >= k.no order by no limit 1) u order by 1, 2`
+
+// Facts of other rules than those of this process, and facts that are known to be out of date, are not compared.
+const COMPARABLE = `select k.no from unnest($2::bigint[]) k(no)
+  where (select fold_version from fact_state where environment = $1) = ${FOLD_VERSION}
+    and (select 1 from stale_users where environment = $1 and user_no = k.no) is null
+    and (select 1 from set_aside_users where environment = $1 and user_no = k.no) is null`
+
+// A look that compared nobody says nothing: what the look before found stays.
+const RECORD = `update fact_audit set drifted = case when $2::int > 0 then $1::int else drifted end,
+  drifted_total = drifted_total + $1::int, compared_total = compared_total + $2::int`
+
+type Drawn = { environment: Environment; no: number }
+/** A user whose stored facts differ from a new fold. `no`: the number, which says nothing about the user. */
+export type Drifted = Drawn & { id: string }
+type Compared = { compared: number; drifted: Drifted[] }
+
+/** The transaction has one snapshot. */
+async function compareAnew(tx: Tx, environment: Environment, numbers: number[]): Promise<Compared> {
+  const { rows } = await tx.query<{ no: number }>({ name: 'comparable-users', text: COMPARABLE, values: [environment, numbers] })
+  if (rows.length === 0) return { compared: 0, drifted: [] }
+  const lives = await readLives(
+    tx,
+    environment,
+    rows.map(({ no }) => no),
+  )
+  const { folded, failed } = foldLives(lives)
+  const { generation } = await generationsOf(tx, environment)
+  const { compare } = await loadBeside(tx, environment, generation, folded)
+  // A user who cannot be folded and is not set aside has facts that no fold has written.
+  const differing = new Set([...differingUsers(compare()), ...failed.map(({ no }) => no)])
+  const users = lives.flatMap(({ user: { no, id } }) => (differing.has(no) ? [{ environment, no, id }] : []))
+  return { compared: lives.length, drifted: users }
+}
+
+/** Marks the users that differ, and records the look: both or none. */
+async function conclude(tx: Tx, compared: number, drifted: Drifted[]): Promise<void> {
+  for (const [environment, users] of Map.groupBy(drifted, one => one.environment)) {
+    const ids = users.map(({ id }) => id)
+    await lockUsers(tx, environment, [], ids)
+    await mark(tx, environment, ids)
+  }
+  await tx.query(RECORD, [drifted.length, compared])
+}
+
+export type AuditOptions = { pool: Pool; isStopping: () => boolean; users?: number }
+
+/**
+ * Folds up to `users` random users anew, compares with their stored facts, and marks those that differ. Once a minute of all processes; null: it
+ * is not yet time.
+ *
+ * No user is locked for that. Whoever changes the truth marks the user in the same transaction, and a fold removes the mark and writes the facts in
+ * one transaction: in one snapshot, the facts of a user without a mark are those of the truth. A transaction that holds the lock of a user is not
+ * in the snapshot.
+ */
+export async function auditFacts({ pool, isStopping, users = 200 }: AuditOptions): Promise<Compared | null> {
+  if (!(await pool.query({ name: 'take-audit', text: TAKE_LOOK })).rowCount) return null
+  const { rows } = await pool.query<Drawn>({ name: 'draw-users', text: DRAW, values: [users] })
+  let compared = 0
+  const drifted: Drifted[] = []
+  for (const [environment, drawn] of Map.groupBy(rows, one => one.environment)) {
+    if (isStopping()) break
+    const numbers = drawn.map(({ no }) => no)
+    const found = await transaction(pool, tx => compareAnew(tx, environment, numbers), undefined, 'repeatable read')
+    compared += found.compared
+    drifted.push(...found.drifted)
+  }
+  await transaction(pool, tx => conclude(tx, compared, drifted))
+  return { compared, drifted }
+}
