@@ -25,6 +25,7 @@ import * as pushes from './v4/pushes.ts'
 import * as remoteConfigurations from './v4/remote-configurations.ts'
 import * as scheduledReports from './v4/scheduled-reports.ts'
 import * as screens from './v4/screens.ts'
+import * as screensAnalytics from './v4/screens-analytics.ts'
 import * as segments from './v4/segments.ts'
 import * as testClock from './v4/test-clock.ts'
 import * as userEntitlements from './v4/user-entitlements.ts'
@@ -56,6 +57,7 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...remoteConfigurations,
   ...scheduledReports,
   ...screens,
+  ...screensAnalytics,
   ...segments,
   ...testClock,
   ...userEntitlements,

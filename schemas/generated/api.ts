@@ -1452,6 +1452,34 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/screens/analytics/overview": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get the figures of all screens
+         * @description All screens together, those included that are deleted. A trial, a start or a one-time purchase belongs to the screen that it names, else to the
+         *     last screen that the user saw in the 24 hours before; a conversion belongs to the screen of its trial, a renewal to none. `conversion` is purchases
+         *     ÷ views.
+         */
+        get: operations["v4GetScreensAnalyticsOverview"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/screens/{screen_id}": {
         parameters: {
             query?: never;
@@ -1550,6 +1578,40 @@ export interface paths {
          * @description From now on users are shown this screen. A screen may be published however little it contains; one that is published already stays as it is.
          */
         post: operations["v4PublishScreen"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/screens/{screen_id}/analytics": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the figures of a screen
+         * @description What belongs to the screen. `revenue` is before refunds; `refunds` count when the money went back, at the rate of the purchase.
+         *     `conversion_rate` is purchases ÷ trials, and more than 1 where more was bought than tried; `cancel_rate` is the share of trials begun and
+         *     subscriptions started that are cancelled by now.
+         */
+        get: operations["v4GetScreenAnalytics"];
+        put?: never;
+        post?: never;
         delete?: never;
         options?: never;
         head?: never;
@@ -7194,6 +7256,64 @@ export interface components {
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
         };
+        ScreensAnalyticsOverview: {
+            /** @enum {string} */
+            object: "screens_analytics_overview";
+            url: string;
+            data: {
+                kpis: components["schemas"]["ScreensOverviewKpis"];
+                period: components["schemas"]["ScreenAnalyticsPeriod"];
+            };
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+        };
+        ScreensOverviewKpis: {
+            views: components["schemas"]["ScreenKpi"];
+            impressions: components["schemas"]["ScreenKpi"];
+            trials: components["schemas"]["ScreenKpi"];
+            purchases: components["schemas"]["ScreenKpi"];
+            revenue: components["schemas"]["ScreenKpi"];
+            conversion: components["schemas"]["ScreenKpi"];
+        };
+        ScreenAnalytics: {
+            /** @enum {string} */
+            object: "screen_analytics";
+            url: components["schemas"]["ScreenUrl"];
+            data: {
+                kpis: components["schemas"]["OneScreenKpis"];
+                period: components["schemas"]["ScreenAnalyticsPeriod"];
+                screen: {
+                    uid: string;
+                    name: components["schemas"]["ScreenName"];
+                    status: components["schemas"]["ScreenStatus"];
+                    type: components["schemas"]["ScreenType"];
+                };
+            };
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+        };
+        OneScreenKpis: {
+            purchases: components["schemas"]["ScreenKpi"];
+            trials: components["schemas"]["ScreenKpi"];
+            revenue: components["schemas"]["ScreenKpi"];
+            refunds: components["schemas"]["ScreenKpi"];
+            conversion_rate: components["schemas"]["ScreenKpi"];
+            cancel_rate: components["schemas"]["ScreenKpi"];
+        };
+        /** @description Counts are whole, money has 2 decimals, fractions have 4; a fraction without denominator is 0. */
+        ScreenKpi: {
+            /** @description Over the window. */
+            value: number;
+            /** @description Over the window of the same length before it. */
+            prev: number;
+            /** @description In each bucket that has begun. */
+            sparkline: number[];
+        };
+        /** @description What was asked, with the defaults filled in. */
+        ScreenAnalyticsPeriod: {
+            from: number;
+            to: number;
+            /** @enum {string} */
+            unit: "hour" | "day" | "week" | "month";
+        };
         /**
          * @example {
          *       "name": "Summer paywall"
@@ -12336,6 +12456,74 @@ export interface operations {
             default: components["responses"]["Failure"];
         };
     };
+    v4GetScreensAnalyticsOverview: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["FiguresFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreensAnalyticsOverview"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
     v4GetScreen: {
         parameters: {
             query?: {
@@ -12574,6 +12762,81 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetScreenAnalytics: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["FiguresFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_0mfa1k3p2000q7w2e8r1
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The figures. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenAnalytics"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

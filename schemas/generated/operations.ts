@@ -43,7 +43,9 @@ export interface QueryDefaults {
   v4ListExperiments: 'limit'
   v4GetExperimentsSummary: 'currency'
   v4ListScreens: 'limit'
+  v4GetScreensAnalyticsOverview: 'unit' | 'currency'
   v4GetScreen: 'render'
+  v4GetScreenAnalytics: 'unit' | 'currency'
   v4GetAnalyticsCohorts: 'mode' | 'grouping' | 'cohort_definition' | 'revenue_type' | 'currency' | 'fresh'
   v4GetAnalyticsLtv: 'mode' | 'revenue_type' | 'currency' | 'fresh'
   v4GetAnalyticsLtvTrialConversion: 'mode' | 'revenue_type' | 'currency' | 'fresh'
@@ -1617,6 +1619,33 @@ export const descriptions: readonly OperationDescription[] = [
     },
   },
   {
+    id: 'v4GetScreensAnalyticsOverview',
+    method: 'GET',
+    path: '/v4/screens/analytics/overview',
+    tag: 'Screens',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'from', type: 'integer', array: false },
+      { name: 'to', type: 'integer', array: false },
+      { name: 'unit', type: 'string', array: false },
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'currency', type: 'string', array: false },
+      { name: 'timezone', type: 'string', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4GetScreensAnalyticsOverviewQuery,
+      body: null,
+      answer: { 200: v.answerScreensAnalyticsOverview, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
     id: 'v4GetScreen',
     method: 'GET',
     path: '/v4/screens/{screen_id}',
@@ -1716,6 +1745,33 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: null,
       answer: { 200: v.answerScreen, 400: v.answerError, 401: v.answerError, 404: v.answerError, 409: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetScreenAnalytics',
+    method: 'GET',
+    path: '/v4/screens/{screen_id}/analytics',
+    tag: 'Screens',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'from', type: 'integer', array: false },
+      { name: 'to', type: 'integer', array: false },
+      { name: 'unit', type: 'string', array: false },
+      { name: 'environment', type: 'integer', array: false },
+      { name: 'currency', type: 'string', array: false },
+      { name: 'timezone', type: 'string', array: false },
+    ],
+    validate: {
+      path: v.v4GetScreenPath,
+      query: v.v4GetScreensAnalyticsOverviewQuery,
+      body: null,
+      answer: { 200: v.answerScreenAnalytics, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

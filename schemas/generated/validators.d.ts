@@ -94,10 +94,13 @@ export const v4AttachUserToExperimentBody: ValidateFunction
 export const answerScreenList: ValidateFunction
 export const answerScreen: ValidateFunction
 export const v4CreateScreenBody: ValidateFunction
+export const answerScreensAnalyticsOverview: ValidateFunction
+export const v4GetScreensAnalyticsOverviewQuery: ValidateFunction
 export const answerScreenOrSummary: ValidateFunction
 export const v4GetScreenPath: ValidateFunction
 export const v4GetScreenQuery: ValidateFunction
 export const answerScreenSummary: ValidateFunction
+export const answerScreenAnalytics: ValidateFunction
 export const answerAnalyticsChartMeta: ValidateFunction
 export const v4GetAnalyticsChartMetaQuery: ValidateFunction
 export const answerAnalyticsCurrencies: ValidateFunction

@@ -40,6 +40,8 @@ const RULES: Record<string, string> = {
   v4GetAnalyticsCard: FIGURES,
   v4GetAnalyticsChartMeta: 'environment',
   v4ListAnalyticsCurrencies: 'environment',
+  v4GetScreensAnalyticsOverview: FIGURES,
+  v4GetScreenAnalytics: FIGURES,
   v4GetAnalyticsCohorts: `grouping|${COHORTS}`,
   v4GetAnalyticsLtv: COHORTS,
   v4GetAnalyticsCohortsMeta: 'environment',

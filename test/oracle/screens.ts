@@ -59,6 +59,12 @@ function parts(world: World, conversion: Conversion, which: Which) {
   }
 }
 
+/** The currencies of what could not be converted in the window. */
+function leftOut(facts: Fact[], { from, to }: Window) {
+  const missing = facts.filter(fact => fact.at >= from && fact.at < to).flatMap(fact => fact.leftOut ?? [])
+  return [...new Set(missing.map(one => one.transaction.currency ?? 'unknown'))].sort()
+}
+
 type Formula = (window: Window) => Exact
 const added =
   (facts: Fact[]): Formula =>
@@ -83,7 +89,7 @@ function indicator(world: World, { window, unit, zone }: ScreenQuestion, formula
 export function overviewAnswer(world: World, question: ScreenQuestion) {
   const all = parts(world, question.conversion, screen => screen !== null)
   const kpi = (formula: Formula, decimals: number) => indicator(world, question, formula, decimals)
-  return {
+  const kpis = {
     views: kpi(added(all.views), 0),
     impressions: kpi(added(all.impressions), 0),
     trials: kpi(added(all.trials), 0),
@@ -91,12 +97,13 @@ export function overviewAnswer(world: World, question: ScreenQuestion) {
     revenue: kpi(added(all.revenue), 2),
     conversion: kpi(share(all.purchases, all.views), 4),
   }
+  return { kpis, unconverted: leftOut(all.revenue, question.window) }
 }
 
 export function screenAnswer(world: World, question: ScreenQuestion, screen: string) {
   const own = parts(world, question.conversion, one => one === screen)
   const kpi = (formula: Formula, decimals: number) => indicator(world, question, formula, decimals)
-  return {
+  const kpis = {
     purchases: kpi(added(own.purchases), 0),
     trials: kpi(added(own.trials), 0),
     revenue: kpi(added(own.revenue), 2),
@@ -104,4 +111,5 @@ export function screenAnswer(world: World, question: ScreenQuestion, screen: str
     conversion_rate: kpi(share(own.purchases, own.trials), 4),
     cancel_rate: kpi(share(own.cancelled, own.cancellable), 4),
   }
+  return { kpis, unconverted: leftOut([...own.revenue, ...own.refunds], question.window) }
 }

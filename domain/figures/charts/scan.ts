@@ -24,7 +24,8 @@ export type Scan = {
 }
 
 const PAID = 't.kind between 2 and 5'
-const counted = (condition: string) => `case when ${condition} then 1 else 0 end`
+/** 1 for each row of which the condition is true. */
+export const countedRows = (condition: string) => `case when ${condition} then 1 else 0 end`
 
 const columnIn =
   (column: (attribute: ColumnAttribute) => string | null) =>
@@ -35,7 +36,8 @@ const columnIn =
 
 const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns.transaction}`
 
-function transactions(
+/** Transactions of these kinds, as `t`. `leftOut`: what cannot be converted, unless it is every amount without a rate. */
+export function transactionScan(
   { source, restriction, money }: ScanContext,
   kinds: string,
   parts: { terms: string[]; isMoney: boolean; leftOut?: string },
@@ -45,31 +47,31 @@ function transactions(
     happened: 't.happened',
     where: [kinds, ...conditionsOf(restriction, 't.user_no', columnIn(transactionColumn))],
     terms: parts.terms,
-    leftOut: parts.isMoney ? counted(parts.leftOut ?? isLeftOut('t')) : null,
+    leftOut: parts.isMoney ? countedRows(parts.leftOut ?? isLeftOut('t')) : null,
     column: transactionColumn,
   }
 }
 
 function billed(context: ScanContext): Scan {
   const amount = amountSql('t', context.money)
-  return transactions(context, 't.kind between 2 and 6', {
+  return transactionScan(context, 't.kind between 2 and 6', {
     terms: [`case when t.kind = 6 then 0 else ${amount} end`, `case when t.kind = 6 then ${amount} else 0 end`],
     isMoney: true,
   })
 }
 
 const refunded = (context: ScanContext): Scan =>
-  transactions(context, 't.kind = 6', { terms: [amountSql('t', context.money)], isMoney: true })
+  transactionScan(context, 't.kind = 6', { terms: [amountSql('t', context.money)], isMoney: true })
 
 const sold = (context: ScanContext): Scan =>
-  transactions(context, 't.kind between 1 and 5', {
-    terms: [counted('t.kind = 1'), counted('t.kind in (2, 3)'), counted('t.kind = 5'), amountSql('t', context.money)],
+  transactionScan(context, 't.kind between 1 and 5', {
+    terms: [countedRows('t.kind = 1'), countedRows('t.kind in (2, 3)'), countedRows('t.kind = 5'), amountSql('t', context.money)],
     isMoney: true,
   })
 
 function proceeds(context: ScanContext): Scan {
   const share = proceedsSql('t', context.money)
-  return transactions(context, 't.kind between 2 and 6', {
+  return transactionScan(context, 't.kind between 2 and 6', {
     terms: [`case when t.kind = 6 then 0 else ${share} end`, `case when t.kind = 6 then ${share} else 0 end`],
     isMoney: true,
     leftOut: `${isLeftOut('t')} and t.proceeds_usd is null`,
@@ -88,11 +90,11 @@ function outcomes(context: ScanContext): Scan {
     `${isTrial} and t.cancelled_at <= ${now}`,
     `${isTrial} and t.converted_at <= ${now}`,
   ]
-  return transactions(context, 't.kind between 1 and 5', { terms: conditions.map(counted), isMoney: false })
+  return transactionScan(context, 't.kind between 1 and 5', { terms: conditions.map(countedRows), isMoney: false })
 }
 
 const begun = (context: ScanContext): Scan =>
-  transactions(context, 't.kind between 1 and 4', { terms: [1, 2, 3, 4].map(kind => counted(`t.kind = ${kind}`)), isMoney: false })
+  transactionScan(context, 't.kind between 1 and 4', { terms: [1, 2, 3, 4].map(kind => countedRows(`t.kind = ${kind}`)), isMoney: false })
 
 /** An end that time alone brings does not count before its time. */
 const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
@@ -158,7 +160,7 @@ function movement({ source, restriction, money, now }: ScanContext): Scan {
     const names = ['amount', 'usd_given', 'is_intro', 'length', 'bought_on', 'product', 'currency']
     const columns = names.map(name => `c.${side}_${name} as ${name}`).join(', ')
     const where = [`c.${side}_amount is not null`, counts('c', now), ...conditions(side)].join(' and ')
-    return `select s.id, s.happened, ${side === 'a' ? 1 : 0} as is_after, ${monthlySql('s', money)} as m, ${counted(isLeftOut('s'))} as left_out
+    return `select s.id, s.happened, ${side === 'a' ? 1 : 0} as is_after, ${monthlySql('s', money)} as m, ${countedRows(isLeftOut('s'))} as left_out
       from (select c.id, c.happened, ${columns} from ${tables.changes} c where ${where}) s${monthlyJoins('s', money)}`
   }
   const paired = `(select x.happened, sum(case when x.is_after = 1 then x.m else 0 end) as ma, sum(case when x.is_after = 0 then x.m else 0 end) as mb,
@@ -186,7 +188,7 @@ function created({ source, restriction, now }: ScanContext): Scan {
     from: `${source.dialect.tables.users} u`,
     happened: 'u.created',
     where: conditionsOf(restriction, 'u.user_no', columnIn(column)),
-    terms: ['1', counted(`u.first_trial <= ${now}`), counted(`u.first_paid <= ${now}`)],
+    terms: ['1', countedRows(`u.first_trial <= ${now}`), countedRows(`u.first_paid <= ${now}`)],
     leftOut: null,
     column,
   }

@@ -30,6 +30,10 @@ export async function unconvertedOf(
   return named(context, await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to))
 }
 
+/** The same of a scan of transactions. */
+export const unconvertedTransactions = async (context: ScanContext, scan: Scan, window: TimeWindow): Promise<LeftOutMoney[]> =>
+  named(context, await leftOutRows(context, scan, 't', ofTransactions(window), window.from, window.to))
+
 async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: string, from: number | null, to: number) {
   const { source, now } = context
   const where = [

@@ -3114,6 +3114,77 @@ export type ScheduledReportRunList = {
     next_cursor?: NextCursor;
 };
 
+export type ScreensAnalyticsOverview = {
+    object: 'screens_analytics_overview';
+    url: string;
+    data: {
+        kpis: ScreensOverviewKpis;
+        period: ScreenAnalyticsPeriod;
+    };
+    unconverted?: AnalyticsUnconverted;
+};
+
+export type ScreensOverviewKpis = {
+    views: ScreenKpi;
+    impressions: ScreenKpi;
+    trials: ScreenKpi;
+    purchases: ScreenKpi;
+    revenue: ScreenKpi;
+    conversion: ScreenKpi;
+};
+
+export type ScreenAnalytics = {
+    object: 'screen_analytics';
+    url: ScreenUrl;
+    data: {
+        kpis: OneScreenKpis;
+        period: ScreenAnalyticsPeriod;
+        screen: {
+            uid: string;
+            name: ScreenName;
+            status: ScreenStatus;
+            type: ScreenType;
+        };
+    };
+    unconverted?: AnalyticsUnconverted;
+};
+
+export type OneScreenKpis = {
+    purchases: ScreenKpi;
+    trials: ScreenKpi;
+    revenue: ScreenKpi;
+    refunds: ScreenKpi;
+    conversion_rate: ScreenKpi;
+    cancel_rate: ScreenKpi;
+};
+
+/**
+ * Counts are whole, money has 2 decimals, fractions have 4; a fraction without denominator is 0.
+ */
+export type ScreenKpi = {
+    /**
+     * Over the window.
+     */
+    value: number;
+    /**
+     * Over the window of the same length before it.
+     */
+    prev: number;
+    /**
+     * In each bucket that has begun.
+     */
+    sparkline: Array<number>;
+};
+
+/**
+ * What was asked, with the defaults filled in.
+ */
+export type ScreenAnalyticsPeriod = {
+    from: number;
+    to: number;
+    unit: 'hour' | 'day' | 'week' | 'month';
+};
+
 export type ScreenInput = {
     name: string;
 };
@@ -8701,6 +8772,82 @@ export type V4CreateScreenResponses = {
 
 export type V4CreateScreenResponse = V4CreateScreenResponses[keyof V4CreateScreenResponses];
 
+export type V4GetScreensAnalyticsOverviewData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+    };
+    url: '/v4/screens/analytics/overview';
+};
+
+export type V4GetScreensAnalyticsOverviewErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetScreensAnalyticsOverviewError = V4GetScreensAnalyticsOverviewErrors[keyof V4GetScreensAnalyticsOverviewErrors];
+
+export type V4GetScreensAnalyticsOverviewResponses = {
+    /**
+     * The figures.
+     */
+    200: ScreensAnalyticsOverview;
+};
+
+export type V4GetScreensAnalyticsOverviewResponse = V4GetScreensAnalyticsOverviewResponses[keyof V4GetScreensAnalyticsOverviewResponses];
+
 export type V4DeleteScreenData = {
     body?: never;
     headers?: {
@@ -9025,6 +9172,91 @@ export type V4PublishScreenResponses = {
 };
 
 export type V4PublishScreenResponse = V4PublishScreenResponses[keyof V4PublishScreenResponses];
+
+export type V4GetScreenAnalyticsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Screen id.
+         */
+        screen_id: IdInPath;
+    };
+    query?: {
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+    };
+    url: '/v4/screens/{screen_id}/analytics';
+};
+
+export type V4GetScreenAnalyticsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetScreenAnalyticsError = V4GetScreenAnalyticsErrors[keyof V4GetScreenAnalyticsErrors];
+
+export type V4GetScreenAnalyticsResponses = {
+    /**
+     * The figures.
+     */
+    200: ScreenAnalytics;
+};
+
+export type V4GetScreenAnalyticsResponse = V4GetScreenAnalyticsResponses[keyof V4GetScreenAnalyticsResponses];
 
 export type V4GetAnalyticsChartMetaData = {
     body?: never;

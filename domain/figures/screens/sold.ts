@@ -1,0 +1,63 @@
+import type { Environment } from '../../environment.ts'
+import { scanContext } from '../charts/chart.ts'
+import type { Frame } from '../charts/frame.ts'
+import { amountSql } from '../charts/money.ts'
+import { countedRows, type Scan, type ScanContext, transactionScan } from '../charts/scan.ts'
+import { ALL, emptyTally, tally } from '../charts/tally.ts'
+import { type LeftOutMoney, unconvertedTransactions } from '../charts/unconverted.ts'
+import { type FactAccess, withFacts } from '../open-source.ts'
+import type { FigureQuestion } from '../question.ts'
+
+/** The sums in each interval of a grid, money in its unit PER_UNIT. Cancelled are so of the trials and starts, as known now. */
+const SOLD_TERMS = ['trials', 'purchases', 'revenue', 'refunds', 'trialsAndStarts', 'cancelled'] as const
+export type SoldByScreens = Record<(typeof SOLD_TERMS)[number], bigint[]>
+
+/** Transactions that belong to any screen, or to the one of this id. Of all screens together nobody asks for refunds. */
+export type WhichScreens = { all: true } | { screen: string }
+
+const PURCHASE = 't.kind in (2, 3, 5)'
+const CANCELLABLE = 't.kind in (1, 2)'
+
+/** No renewal has a screen. A refund has that of its transaction. */
+async function scanOfScreens(context: ScanContext, which: WhichScreens): Promise<Scan> {
+  const amount = amountSql('t', context.money)
+  const scan = transactionScan(context, 'all' in which ? 't.kind in (1, 2, 3, 5)' : 't.kind in (1, 2, 3, 5, 6)', {
+    terms: [
+      countedRows('t.kind = 1'),
+      countedRows(PURCHASE),
+      `case when ${PURCHASE} then ${amount} else 0 end`,
+      `case when t.kind = 6 then ${amount} else 0 end`,
+      countedRows(CANCELLABLE),
+      countedRows(`${CANCELLABLE} and t.cancelled_at <= ${context.now}`),
+    ],
+    isMoney: true,
+  })
+  return { ...scan, where: [...scan.where, await condition(context, which)] }
+}
+
+async function condition({ source }: ScanContext, which: WhichScreens): Promise<string> {
+  if ('all' in which) return 't.screen <> 0'
+  const number = (await source.numbersOf([which.screen])).get(which.screen)
+  return number === undefined ? 'false' : `t.screen = ${number}`
+}
+
+/** What screens sold in the intervals of the frame's grid, and what of its window could not be converted. */
+export const soldByScreens = (
+  access: FactAccess,
+  environment: Environment,
+  question: FigureQuestion,
+  frame: Frame,
+  which: WhichScreens,
+): Promise<{ sold: SoldByScreens; unconverted: LeftOutMoney[] }> =>
+  withFacts(access, environment, async source => {
+    const context = await scanContext(access, environment, source, question)
+    const scan = await scanOfScreens(context, which)
+    const terms = [...scan.terms, scan.leftOut!]
+    const tallies = await tally(context, scan, { grid: frame.grid, reach: 'within', terms })
+    const { at } = tallies.get(ALL) ?? emptyTally(frame.grid.starts.length, terms.length)
+    const isLeft = at.slice(frame.lead).some(sums => sums.at(-1) !== 0n)
+    return {
+      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, at.map(sums => sums[i]!)])) as SoldByScreens,
+      unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
+    }
+  })
