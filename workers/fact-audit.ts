@@ -3,7 +3,7 @@ import { auditFacts } from '../domain/folding/audit.ts'
 import type { Pool } from '../store/connect.ts'
 import { periodic } from './periodic.ts'
 
-/** Of the question whether a look is due: the workers of an installation take turns by the minute, and one that is asked late loses a quarter. */
+/** How often a worker asks whether the look of this minute is due. A look is at most this late when a worker ends. */
 const PERIOD_MS = 15_000
 /** The most users in a line of the log. */
 const LOGGED_USERS = 20

@@ -34,7 +34,7 @@ const RECORD = `update fact_audit set drifted = case when $2::int > 0 then $1::i
 
 type Drawn = { environment: Environment; no: number }
 /** A user whose stored facts differ from a new fold. `no`: the number, which says nothing about the user. */
-export type Drifted = Drawn & { id: string }
+type Drifted = Drawn & { id: string }
 type Compared = { compared: number; drifted: Drifted[] }
 
 /** The transaction has one snapshot. */

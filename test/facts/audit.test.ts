@@ -139,9 +139,14 @@ test('a look among many users reads no more of them than it draws', async () => 
     `insert into users (environment, id, created_at, last_seen_at) select $1, 'many_' || n, now(), now() from generate_series(1, 20000) n`,
     [environment],
   )
-  await api.pool.query(`insert into transaction_facts (environment, generation, seq, user_no, kind, happened)
-    select environment, 1, 0, no, 2, 0 from users where id like 'many_%'`)
-  await api.pool.query('analyze users, transaction_facts')
+  for (const [table, column] of [
+    ['user_facts', 'created'],
+    ['transaction_facts', 'kind'],
+    ['subscription_changes', 'cause'],
+  ])
+    await api.pool.query(`insert into ${table} (environment, generation, seq, user_no, ${column})
+      select environment, 1, 0, no, 1 from users where id like 'many_%'`)
+  await api.pool.query('analyze users, user_facts, transaction_facts, subscription_changes')
   const auditing = connect({ url: api.databaseUrl, max: 1 })
   const tables = ['users', 'user_facts', 'transaction_facts', 'subscription_changes', 'events', 'purchases']
   const before = await rowsRead([api.pool, auditing], tables)
