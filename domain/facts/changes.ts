@@ -3,7 +3,7 @@ import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
 import type { Attribution, ChangeCause, ChangeSide, PeriodLength, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, type Source, seconds } from './sources.ts'
-import { cancelledAt, subscriptionKey } from './transactions.ts'
+import { cancelledAt, subscriptionKey, switchedOffAt } from './transactions.ts'
 
 const LONGEST: [days: number, length: PeriodLength][] = [
   [10, 'P1W'],
@@ -36,10 +36,6 @@ const NO_SIDE: ChangeSide = {
   locale: null,
 }
 
-/** Since when auto-renew is off in the period; null: it is on. */
-const offAt = ({ autoRenewing, autoRenewOffAt, begins }: KnownPeriod): number | null =>
-  autoRenewing ? null : Math.max(autoRenewOffAt ?? begins, begins)
-
 /** The last entry that is not after `t`, of a list in order of time. */
 const lastBy = <T>(entries: T[], at: (entry: T) => number, t: number): T | undefined => entries.findLast(entry => at(entry) <= t)
 
@@ -66,7 +62,7 @@ export function changesOf(
     const state = lastBy(states, ({ at }) => at, t)?.state
     if (!link || !state) return NO_SIDE
     const { period } = link
-    const off = offAt(period)
+    const off = switchedOffAt(period)
     const renewing = off === null || t < off
     const source = sourceOf(period)
     const counts = (state === 'paid' || state === 'grace') && renewing && period.paid
@@ -84,7 +80,7 @@ export function changesOf(
   const times = [
     ...states.map(({ at }) => at),
     ...links.map(({ period }) => period.begins),
-    ...links.flatMap(({ period }) => offAt(period) ?? []),
+    ...links.flatMap(({ period }) => switchedOffAt(period) ?? []),
     ...runs.map(({ end }) => end),
     ...paidRuns.flatMap(({ cancelled }) => cancelled ?? []),
   ].filter(at => at <= LAST_MS)

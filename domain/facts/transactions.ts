@@ -27,19 +27,21 @@ export const subscriptionKey = ({ platform, lineage }: Subscription): string => 
 
 const LOYAL_MS = LOYAL_DAYS * DAY_MS
 
+/** Since when auto-renew is off in the period, at the earliest since its begin; null: it is on. */
+export const switchedOffAt = ({ autoRenewing, autoRenewOffAt, begins }: KnownPeriod): number | null =>
+  autoRenewing ? null : Math.max(autoRenewOffAt ?? begins, begins)
+
 /**
  * When the run was cancelled: auto-renew off in its last period, or billing given up, which may lie in the future. A period without a next one
  * in its run ends billing retry only by the store giving up.
  */
 export function cancelledAt(run: Run): number | null {
   const { period, retryUntil } = run.at(-1)!
-  if (!period.autoRenewing) return period.autoRenewOffAt ?? period.begins
-  return retryUntil
+  return switchedOffAt(period) ?? retryUntil
 }
 
 /** Of a trial by itself: auto-renew is off now, or was off at its end. Given up billing does not cancel a trial. */
-const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null =>
-  period.autoRenewing ? null : (period.autoRenewOffAt ?? period.begins)
+const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null => switchedOffAt(period)
 
 type Find = (period: KnownPeriod) => { source: Source; refunds: Refund[] }
 

@@ -1,6 +1,9 @@
 import { JOIN_MS, LAST_MS, type Period, RETRY_MS } from './period.ts'
 
-/** A period in its lineage. `ends`: the earliest of its expiry, the begin of the next period and its full refund; Infinity: never. */
+/**
+ * A period in its lineage. `ends`: the earliest of its expiry, the begin of the next period and its full refund, but not before its begin;
+ * Infinity: never.
+ */
 export type Link<P extends Period> = {
   period: P
   ends: number
@@ -34,14 +37,15 @@ export function chain<P extends Period>(periods: P[]): Link<P>[] {
   for (const [i, period] of periods.entries()) {
     const next = periods[i + 1]?.begins ?? Number.POSITIVE_INFINITY
     const cut = Math.min(next, never(period.refundedAt))
-    const ends = Math.min(never(period.expires), cut)
+    const ends = Math.max(period.begins, Math.min(never(period.expires), cut))
     const before = links.at(-1)
     const joined =
       before?.period.autoRenewing === true &&
       (period.begins <= before.ends + JOIN_MS || (before.retryUntil !== null && period.begins <= before.retryUntil))
     const granted = period.retryAt !== null && period.graceUntil !== null ? period.graceUntil : period.expires
-    const retryUntil = retryEnd(period, ends)
-    links.push({ period, ends, retryUntil: retryUntil && Math.min(retryUntil, next), joined, accessUntil: Math.min(never(granted), cut) })
+    const retry = retryEnd(period, ends)
+    const retryUntil = retry !== null && retry > ends ? Math.min(retry, next) : null
+    links.push({ period, ends, retryUntil, joined, accessUntil: Math.min(never(granted), cut) })
   }
   return links
 }

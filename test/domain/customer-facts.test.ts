@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recount } from '../../domain/customers/recount.ts'
+import { drainMarks } from '../../domain/folding/fold-batch.ts'
 import { refold } from '../../domain/purchases/refold.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -133,4 +134,11 @@ test('refunds subtract at most what was paid, and family-shared purchases count 
   expect(await stored(user)).toMatchObject({ payments_count: 1, gross: '10', net: '6' })
   await api.call('PATCH', coins.body.url, { body: { refunded_at: null } })
   expect(await stored(user)).toMatchObject({ gross: '10', net: '10' })
+})
+
+test('whatever was told, the facts of every user can be folded', async () => {
+  await drainMarks(api.pool, api.project.production, 10_000)
+  const { rows } = await api.pool.query('select user_no, error from set_aside_users')
+  expect(rows).toEqual([])
+  expect((await api.pool.query('select 1 from transaction_facts limit 1')).rowCount).toBe(1)
 })
