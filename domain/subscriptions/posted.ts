@@ -111,7 +111,7 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
       break
     case 'trial_billing_retry_entered':
     case 'subscription_billing_retry_entered':
-      period.retryAt ??= at
+      period.retryAt = at
       period.graceUntil = grace
       break
     case 'trial_expired':

@@ -73,12 +73,18 @@ export function instantsOf(subscription: Subscription): Instant[] {
 export type Step = { at: Instant; before: Exact; after: Exact; leftOut: Transaction | null }
 
 /** The changes of the monthly amount of all subscriptions, one per subscription and instant. */
+/** Whether state, auto-renew or period are others than in the second before. */
+function changesAt(subscription: Subscription, at: Instant): boolean {
+  const [before, after] = [standingAt(subscription, at - 1), standingAt(subscription, at)]
+  return before?.state !== after?.state || before?.isRenewing !== after?.isRenewing || before?.period !== after?.period
+}
+
 export function mrrSteps(world: World, { conversion, filters }: Question): Step[] {
   const passes = transactionPasses(world.history, filters)
   return world.subscriptions.flatMap(subscription => {
     const m = (t: Instant) => mrrAt(world.history, conversion, subscription, t, period => passes(period.transaction))
     return instantsOf(subscription)
-      .filter(at => at <= world.history.now)
+      .filter(at => at <= world.history.now && changesAt(subscription, at))
       .map(at => ({ at, before: m(at - 1).m, after: m(at).m, leftOut: m(at).unconverted ?? m(at - 1).unconverted }))
   })
 }

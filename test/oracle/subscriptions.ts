@@ -37,7 +37,7 @@ function endOf(period: Transaction, next: Transaction | undefined): Instant {
 }
 
 /** Retry ends with the next payment or period, with the store's word, or after 60 days. A store that gives up switches auto-renew off. */
-function retryOf(period: Transaction, later: Transaction[]): Period['retry'] {
+function retryOf(period: Transaction, end: Instant, later: Transaction[]): Period['retry'] {
   const from = period.retryAt
   // Who got everything back owes nothing.
   if (from === null || fullRefundAt(period) !== null) return null
@@ -47,7 +47,9 @@ function retryOf(period: Transaction, later: Transaction[]): Period['retry'] {
     .filter(word => word !== null)
     .map(word => Math.max(word, from))
   const next = later[0]?.at ?? Number.MAX_SAFE_INTEGER
-  return { from, until: Math.min(from + RETRY_DAYS * DAY, recovered ?? Number.MAX_SAFE_INTEGER, next, ...words) }
+  const until = Math.min(from + RETRY_DAYS * DAY, recovered ?? Number.MAX_SAFE_INTEGER, next, ...words)
+  // What was over before the period ended has no effect.
+  return until > end ? { from, until } : null
 }
 
 function joins(next: Transaction, before: Period): boolean {
@@ -78,12 +80,13 @@ function subscriptionOf(key: string, transactions: Transaction[], now: Instant):
   const periods: Period[] = []
   for (const [i, transaction] of sorted.entries()) {
     const before = periods.at(-1)
+    const end = endOf(transaction, sorted[i + 1])
     periods.push({
       transaction,
       begin: transaction.at,
-      end: endOf(transaction, sorted[i + 1]),
+      end,
       isPaid: order(transaction.amount, ZERO) > 0,
-      retry: retryOf(transaction, sorted.slice(i + 1)),
+      retry: retryOf(transaction, end, sorted.slice(i + 1)),
       isJoined: before !== undefined && joins(transaction, before),
     })
   }

@@ -114,8 +114,8 @@ function hear(transactions: Transaction[], event: Posted): void {
   if (OFF.has(event.name)) period.offAt = earliest(period.offAt)
   if (EXPIRED.has(event.name)) period.expiredAt = earliest(period.expiredAt)
   if (RETRY.has(event.name)) {
-    period.retryAt = earliest(period.retryAt)
-    period.graceUntil = event.graceExpiresAt ?? period.graceUntil
+    period.retryAt = event.happenedAt
+    period.graceUntil = event.graceExpiresAt
   }
 }
 
@@ -132,7 +132,8 @@ export function transactionsOf(history: History): Transaction[] {
       transaction,
       events.filter(event => REFUNDS.has(event.name) && `${event.store}|${event.transaction}` === transaction.key),
     )
-  for (const event of events) hear(posted, event)
+  // Of several words about one thing the last counts.
+  for (const event of events.toSorted((a, b) => a.happenedAt - b.happenedAt)) hear(posted, event)
   return [...purchases.filter(purchase => !purchase.isFamilyShared).map(ofPurchase), ...posted].filter(
     transaction => transaction.subscription !== null || order(transaction.amount, ZERO) > 0,
   )
