@@ -2,7 +2,9 @@ import type { AnsweredSeries, chartAnswer } from '../oracle/answer.ts'
 
 /** A series with nothing in it may be left out. */
 const isBlank = (series: AnsweredSeries): boolean =>
-  [series.total, series.totalPrev, ...series.data.map(point => point.value)].every(value => value === 0)
+  [series.total, series.totalPrev, series.totalWeight ?? 0, series.totalPrevWeight ?? 0, ...series.data.map(point => point.value)].every(
+    value => value === 0,
+  )
 
 type Answer = ReturnType<typeof chartAnswer>
 

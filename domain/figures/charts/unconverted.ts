@@ -1,7 +1,7 @@
 import { UNKNOWN } from '../attributes.ts'
 import type { TimeWindow } from '../buckets.ts'
 import type { ChartKind } from '../chart-table.ts'
-import type { FigureRow } from '../source.ts'
+import type { FactSource, FigureRow } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'
 import { type Scan, type ScanContext, scanOf, scanRelations } from './scan.ts'
@@ -27,12 +27,15 @@ export async function unconvertedOf(
   const isOfSides = code === 'monthly' || code === 'movement'
   const scan = scanOf(code === 'movement' ? 'monthly' : code, context)
   const sums = !isOfSides ? ofTransactions(window) : kind === 'stock' ? OF_STATE : OF_CHANGES
-  return named(context, await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to))
+  return namedMoney(
+    context.source,
+    await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to),
+  )
 }
 
 /** The same of a scan of transactions. */
 export const unconvertedTransactions = async (context: ScanContext, scan: Scan, window: TimeWindow): Promise<LeftOutMoney[]> =>
-  named(context, await leftOutRows(context, scan, 't', ofTransactions(window), window.from, window.to))
+  namedMoney(context.source, await leftOutRows(context, scan, 't', ofTransactions(window), window.from, window.to))
 
 async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: string, from: number | null, to: number) {
   const { source, now } = context
@@ -46,7 +49,8 @@ async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: 
   return source.query({ text, relations: scanRelations(context) })
 }
 
-async function named({ source }: ScanContext, rows: FigureRow[]): Promise<LeftOutMoney[]> {
+/** Rows of (currency, transactions, amount in millionths) with their currencies spelled out, in order; rows without transactions are left out. */
+export async function namedMoney(source: FactSource, rows: FigureRow[]): Promise<LeftOutMoney[]> {
   const left = rows.filter(row => row.transactions !== 0n)
   const words = await source.wordsOf(left.map(row => Number(row.currency)))
   return left

@@ -1,6 +1,4 @@
-import { UNKNOWN } from '../attributes.ts'
-import { PER_MILLION } from '../charts/rounding.ts'
-import type { LeftOutMoney } from '../charts/unconverted.ts'
+import { type LeftOutMoney, namedMoney } from '../charts/unconverted.ts'
 import type { Exchange } from '../factors.ts'
 import type { FactSource, FigureRow } from '../source.ts'
 import { anchored, cohortSql, type Members, memberRows } from './members.ts'
@@ -114,12 +112,5 @@ async function unconvertedOf(source: FactSource, text: string, relations: Member
     text: `select t.currency, count(*) as transactions, sum(${source.dialect.wide('t.amount')}) as amount ${text} group by t.currency`,
     relations,
   })
-  const words = await source.wordsOf(rows.map(row => Number(row.currency)))
-  return rows
-    .map(row => ({
-      currency: words.get(Number(row.currency)) ?? UNKNOWN,
-      transactions: Number(row.transactions),
-      amount: { top: row.amount as bigint, bottom: PER_MILLION },
-    }))
-    .sort((a, b) => (a.currency < b.currency ? -1 : 1))
+  return namedMoney(source, rows)
 }
