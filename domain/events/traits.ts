@@ -75,7 +75,8 @@ export function updateTraits(
   const older = traits.attributed_at === null || at < traits.attributed_at
   for (const field of FIRST) {
     const value = item.attribution[field]
-    if (value === undefined || traits[field] === value || (!older && traits[field] !== null)) continue
+    if (value === undefined || (!older && traits[field] !== null)) continue
+    // The same, known since an earlier time: what comes in between must not count as older.
     traits[field] = value
     if (older) traits.attributed_at = at
     changed = true
@@ -95,7 +96,7 @@ export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platfor
   const older = traits.first_known_at === null || at < traits.first_known_at
   for (const column of ORIGINS) {
     const value = SENT.find(([field]) => field === ORIGIN[column])![1](item)
-    if (value === undefined || traits[column] === value || (!older && traits[column] !== null)) continue
+    if (value === undefined || (!older && traits[column] !== null)) continue
     traits[column] = value
     if (older) traits.first_known_at = at
     changed = true
