@@ -4,8 +4,9 @@ import { eventLoopDelay } from './event-loop-delay.ts'
 import type { Readiness } from './readiness.ts'
 
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
+export type FigureMetrics = { figuresBy(by: string): void }
 export type RunMetrics = { outcome(kind: string, outcome: string): void }
-export type Metrics = HttpMetrics & RunMetrics & { text(): Promise<string>; contentType: string; close(): void }
+export type Metrics = HttpMetrics & RunMetrics & FigureMetrics & { text(): Promise<string>; contentType: string; close(): void }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -23,6 +24,12 @@ export function metrics(readiness: Readiness): Metrics {
     registers,
   })
   const outcomes = new Counter({ name: 'runs_total', help: 'Executions of jobs by outcome', labelNames: ['kind', 'outcome'], registers })
+  const figures = new Counter({
+    name: 'perennial_figures_total',
+    help: 'Questions to facts of environments with a replica: answered by the replica, or by Postgres for this reason',
+    labelNames: ['by'],
+    registers,
+  })
   const { close } = eventLoopDelay(registers)
   const drift = driftGauges(readiness, registers)
   return {
@@ -30,6 +37,7 @@ export function metrics(readiness: Readiness): Metrics {
       requests.inc({ operation, status })
       duration.observe({ operation }, seconds)
     },
+    figuresBy: by => figures.inc({ by }),
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
     async text() {
       await drift.read()

@@ -1,3 +1,4 @@
+import { join } from 'node:path'
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
@@ -6,6 +7,7 @@ import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
 import { backtestTurns } from '../domain/automations/backtest/turns.ts'
+import { replicasOf } from '../domain/figures/replica/replicas.ts'
 import { connect } from '../store/connect.ts'
 import type { BullBoard } from '../workers/bull-board.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
@@ -18,6 +20,9 @@ export type ServedApi = Listening & { url: string; metricsUrl: string | null; co
 
 /** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
 const RESERVED = 2
+
+/** Postgres answers from fewer rows within half a second. */
+const FACTS_WORTH_A_REPLICA = 200_000
 
 /** A server that answers nothing for so long is gone, not slow. */
 const CHECK_LIMITS = { statementTimeoutMs: 5_000, silenceMs: 10_000 }
@@ -35,17 +40,31 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   // Four questions at a time, and each reads sets of users beside its own snapshot: with fewer connections they would wait for each other.
   const scanning = connect({ url: databaseUrl, name: 'perennial-figures', leaseMs, max: 8, scans: true })
+  const replicas =
+    config.analyticsReplica === 'off'
+      ? null
+      : replicasOf({
+          pool: scanning,
+          folder: join(config.dataDir, 'replicas'),
+          memory: config.analyticsMemory,
+          from: FACTS_WORTH_A_REPLICA,
+          onAnswer: measurements.figuresBy,
+          onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
+        })
   const requests = outgoing({ allowPrivateNetwork })
   const board = operatorBoard(config, log, resources)
   const pools = [checks, watching, listing, stepping, scanning]
-  const closeAll = () => Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), board?.close()])
+  const closeAll = async () => {
+    await replicas?.close()
+    await Promise.all([measurements.close(), ...pools.map(one => one.end()), requests.close(), board?.close()])
+  }
   const deps = {
     pool,
     checks,
     readiness: ready,
     listing,
     stepping,
-    facts: { pool, scanning, proceedsRates: config.proceedsRates },
+    facts: { pool, scanning, replicas, proceedsRates: config.proceedsRates },
     secrets,
     storage,
     log,

@@ -48,6 +48,10 @@ export type Config = {
   answerCheckShare: number
   /** The shares of amounts by which figures compute proceeds. */
   proceedsRates: ProceedsRates
+  /** Whether figures of environments with many facts are computed from copies in columns. */
+  analyticsReplica: 'auto' | 'off'
+  /** What DuckDB may use for them, as 384MB. */
+  analyticsMemory: string
   logLevel: string
 }
 
@@ -59,6 +63,8 @@ type Env = Record<string, string | undefined>
 const S3_VARIABLES = ['S3_REGION', 'S3_ENDPOINT', 'S3_PREFIX', 'S3_ACCESS_KEY_ID', 'S3_SECRET_ACCESS_KEY', 'S3_FORCE_PATH_STYLE']
 /** A key that somebody has chosen: long enough that nobody guesses it. */
 const LONG_SECRET_KEY = /^sk_[A-Za-z0-9_-]{32,128}$/
+/** DuckDB reads and sorts rows in parts; with less it cannot hold one. */
+const LEAST_ANALYTICS_MB = 128
 const LEVELS = ['trace', 'debug', 'info', 'warn', 'error', 'fatal', 'silent']
 const ROLES: Role[] = ['all', 'api', 'worker']
 
@@ -146,6 +152,14 @@ export function readConfig(given: Env): Config {
     return rates
   }
 
+  const memory = (): string => {
+    const given = text('ANALYTICS_MEMORY') ?? '384MB'
+    const [, size, unit] = /^(\d{1,6})(MB|GB)$/.exec(given) ?? []
+    if (size === undefined || Number(size) * (unit === 'GB' ? 1_000 : 1) < LEAST_ANALYTICS_MB)
+      throw new ConfigError(`ANALYTICS_MEMORY=${given}: must be a number and MB or GB, at least ${LEAST_ANALYTICS_MB}MB`)
+    return given
+  }
+
   const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
   const smtpFrom = text('SMTP_FROM')
   if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
@@ -184,6 +198,8 @@ export function readConfig(given: Env): Config {
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),
     proceedsRates: shares(),
+    analyticsReplica: oneOf('ANALYTICS_REPLICA', ['auto', 'off'], 'auto'),
+    analyticsMemory: memory(),
     logLevel: oneOf('LOG_LEVEL', LEVELS, 'info'),
   }
 }

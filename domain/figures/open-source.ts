@@ -1,25 +1,38 @@
-import type { Pool } from '../../store/connect.ts'
+import { performance } from 'node:perf_hooks'
+import { type Pool, STATEMENT_TIMEOUT_MS } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { ProceedsRates } from '../events/money.ts'
 import { drainMarks } from '../folding/fold-batch.ts'
 import { onPostgres } from './postgres.ts'
+import type { Replicas } from './replica/replicas.ts'
 import type { FactSource } from './source.ts'
 
 /** Marks that a question folds before it reads: who posted a purchase sees it in the next answer. */
 const MARKS_FIRST = 200
 
 /**
- * How figures reach the facts. `pool` is for what is small and known by keys, `scanning` (`scans`) for the facts. `proceedsRates`: the shares
- * that count where no proceeds are stated.
+ * How figures reach the facts. `pool` is for what is small and known by keys, `scanning` (`scans`) for the facts. `replicas`: null where there
+ * are none. `proceedsRates`: the shares that count where no proceeds are stated.
  */
 export type FactAccess = {
   pool: Pool
   scanning: Pool
+  replicas: Replicas | null
   proceedsRates: ProceedsRates
 }
 
-/** Answers a question from the facts of one moment. */
-export async function withFacts<T>(access: FactAccess, environment: Environment, work: (source: FactSource) => Promise<T>): Promise<T> {
-  await drainMarks(access.pool, environment, MARKS_FIRST)
-  return onPostgres(access.scanning, environment, work)
+/**
+ * Answers a question from the facts of one moment: those of now, or, unless it must be `fresh`, those that a replica has while it is being brought
+ * up to date. The work must have no effect: where a replica fails, it is done again on Postgres.
+ */
+export async function withFacts<T>(
+  { pool, scanning, replicas }: FactAccess,
+  environment: Environment,
+  work: (source: FactSource) => Promise<T>,
+  { fresh = false }: { fresh?: boolean } = {},
+): Promise<T> {
+  const startedAt = performance.now()
+  await drainMarks(pool, environment, MARKS_FIRST)
+  const answered = await replicas?.ask(environment, work, { fresh, deadline: startedAt + STATEMENT_TIMEOUT_MS })
+  return answered ? answered.answer : onPostgres(scanning, environment, work, startedAt)
 }

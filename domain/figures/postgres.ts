@@ -3,6 +3,7 @@ import pg from 'pg'
 import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
+import { momentOf } from './moment.ts'
 import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
 const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
@@ -60,6 +61,7 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     // Postgres cuts a quotient towards zero.
     floorDivide: (a, b) => `((${a} - ((${a} % ${b} + ${b}) % ${b})) / ${b})`,
     wide: expression => `(${expression})::numeric`,
+    sum: expression => `sum(${expression})`,
   }
 }
 
@@ -99,23 +101,19 @@ function sourceOf(snapshot: Snapshot): FactSource {
   }
 }
 
-// Everything before the oldest mark counts. Marks have real time, facts that of the environment.
-const STATE = `
-select coalesce(s.generation, 1) as generation,
-  floor(extract(epoch from least(c.now, c.now - (clock_timestamp() - m.since))))::float8 as "asOf"
-from (select environment_now($1) as now) c
-left join (select generation from fact_state where environment = $1) s on true
-left join (select since from stale_users where environment = $1 order by since limit 1) m on true`
-
 /** Asks Postgres, in one snapshot: all answers are of one moment. The pool's statements must be able to read many rows (`scans`). */
-export async function onPostgres<T>(pool: Pool, environment: Environment, work: (source: FactSource) => Promise<T>): Promise<T> {
-  const startedAt = performance.now()
+export async function onPostgres<T>(
+  pool: Pool,
+  environment: Environment,
+  work: (source: FactSource) => Promise<T>,
+  startedAt = performance.now(),
+): Promise<T> {
   const tx = await pool.connect()
   let broken: Error | undefined
   try {
     await tx.query('begin isolation level repeatable read read only')
-    const { rows } = await tx.query<{ generation: number; asOf: number }>(STATE, [environment])
-    return await work(sourceOf({ tx, environment, ...rows[0]!, startedAt }))
+    const { generation, asOf } = await momentOf(tx, environment)
+    return await work(sourceOf({ tx, environment, generation, asOf, startedAt }))
   } finally {
     await tx.query('rollback').catch((error: Error) => {
       broken = error

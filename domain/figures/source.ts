@@ -21,6 +21,8 @@ export type Dialect = {
   floorDivide(a: string, b: string): string
   /** The expression as a whole number of at least 128 bits, before it is multiplied or summed. */
   wide(expression: string): string
+  /** The sum of wide numbers. Throws where it has more bits than the driver's numbers. */
+  sum(expression: string): string
 }
 
 /**
@@ -34,11 +36,11 @@ export type FactSource = {
   asOf: number
   query(statement: FigureStatement): Promise<FigureRow[]>
   /**
-   * What stands behind `from`: (user_no, happened) of the times from `from` until `to` at which users had events, and perhaps of others. Unless
-   * `exact`, it may leave out all but the first and the last time of a user in a UTC day: enough to tell who was active in a time that contains
-   * a midnight, as its edge or inside. null: this driver does not know exact times, ask Postgres.
+   * What stands behind `from`: (user_no, happened) of the times from `from` until `to` at which users had events, and perhaps of others. It may
+   * leave out all but the first and the last time of a user in a UTC day, unless `exact`: enough to tell who was active in a time that contains
+   * a midnight, as its edge or inside.
    */
-  occurrences(window: { from: number; to: number }, exact: boolean): Promise<string | null>
+  occurrences(window: { from: number; to: number }, exact: boolean): Promise<string>
   /** The numbers of words that occur; a word that nobody has is left out. */
   numbersOf(words: string[]): Promise<Map<string, number>>
   wordsOf(numbers: number[]): Promise<Map<number, string>>

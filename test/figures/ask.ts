@@ -1,3 +1,4 @@
+import { expect } from 'vitest'
 import type { TestApi } from '../harness/api.ts'
 import type { ChartQuestion, chartAnswer, Labels } from '../oracle/answer.ts'
 import { worldOf } from '../oracle/world.ts'
@@ -11,7 +12,23 @@ export const LABELS: Labels = {
   target_platform: { iOS: 'Apple App Store', Android: 'Google Play', Stripe: 'Stripe', Paddle: 'Paddle' },
 }
 
-export type Difference = { told: Told; path: string; question: ChartQuestion; expected: unknown; got: unknown }
+type Driver = 'postgres' | 'duckdb'
+
+/** The drivers that an API can be asked through. */
+export const callsOf = ({ call, replica }: Pick<TestApi, 'call' | 'replica'>): { driver: Driver; call: TestApi['call'] }[] => [
+  { driver: 'postgres', call },
+  ...(replica ? [{ driver: 'duckdb' as const, call: replica.call }] : []),
+]
+
+/** A replica that fails is not seen in the answers: Postgres gives the same. Only the times of events it does not have. */
+export function expectAnswersByReplicas({ replica }: Pick<TestApi, 'replica'>): void {
+  const { answers, errors } = replica!
+  expect(errors).toEqual([])
+  expect(answers.get('replica')).toBeGreaterThan(0)
+  expect([...answers.keys()].filter(by => by !== 'replica' && by !== 'times')).toEqual([])
+}
+
+export type Difference = { told: Told; driver: Driver; path: string; question: ChartQuestion; expected: unknown; got: unknown }
 
 /** Null: the service and the witness agree, or the answer depends on the second at which it is given. */
 export async function differenceIn(api: TestApi, told: Told, plan: QuestionPlan): Promise<Difference | null> {
@@ -19,21 +36,24 @@ export async function differenceIn(api: TestApi, told: Told, plan: QuestionPlan)
   const answer = stableAnswer(told.history, question, LABELS)
   if (answer === null) return null
   const path = `/v4/analytics/charts/${question.code}?${queryOf(question)}`
-  const { status, body, text } = await api.call('GET', path, { key: told.key })
   const isSegmented = question.segmentation !== undefined
   const expected = essence(answer, isSegmented)
-  const got = status === 200 ? essence(body as ReturnType<typeof chartAnswer>, isSegmented) : `${status} ${text}`
-  return JSON.stringify(expected) === JSON.stringify(got) ? null : { told, path, question, expected, got }
+  for (const { driver, call } of callsOf(api)) {
+    const { status, body, text } = await call('GET', path, { key: told.key })
+    const got = status === 200 ? essence(body as ReturnType<typeof chartAnswer>, isSegmented) : `${status} ${text}`
+    if (JSON.stringify(expected) !== JSON.stringify(got)) return { told, driver, path, question, expected, got }
+  }
+  return null
 }
 
 /** What was told, what was asked, and the two answers: enough to repeat it by hand. */
-export function described({ told, path, expected, got }: Omit<Difference, 'question'>): string {
+export function described({ told, driver, path, expected, got }: Omit<Difference, 'question'>): string {
   const { history, statements } = told
   const lines = [
     `now ${new Date(history.now * 1000).toISOString()}`,
     ...history.users.map(user => `user ${JSON.stringify(user.id)} created ${new Date(user.createdAt * 1000).toISOString()}`),
     ...statements.map(statement => JSON.stringify(statement)),
-    path,
+    `${driver} ${path}`,
     `expected ${JSON.stringify(expected)}`,
     `got      ${JSON.stringify(got)}`,
   ]

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { described, differenceIn } from './ask.ts'
+import { described, differenceIn, expectAnswersByReplicas } from './ask.ts'
 import { CASES, SEED } from './draws.ts'
 import { plan } from './plans.ts'
 import { question } from './questions.ts'
@@ -14,7 +14,7 @@ const EACH = 10
 let api: TestApi
 const rates = ratesBefore(Math.floor(Date.now() / 1000))
 beforeAll(async () => {
-  api = await startApi()
+  api = await startApi({ replica: true })
   await storeRates(api, rates)
 })
 afterAll(() => api.stop())
@@ -32,4 +32,5 @@ test(`the charts of any history are those of the witness: ${CASES} questions, FI
   })
   // To shrink a history would tell it anew again and again.
   await fc.assert(agree, { numRuns: Math.ceil(CASES / EACH), seed: SEED, endOnFailure: true })
+  expectAnswersByReplicas(api)
 })

@@ -11,6 +11,7 @@ import { listen } from '../../api/server.ts'
 import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
 import { proceedsRates } from '../../domain/events/money.ts'
+import { type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
 import type { UnverifiedPurchases, Verifiers } from '../../domain/purchases/verification.ts'
@@ -53,6 +54,8 @@ export type TestApi = {
   /** Calls with the production key of the first project. */
   call: Client
   newProject(): Promise<TestProjectKeys>
+  /** Calls an API beside this one, on the same database, that has a replica of all facts. `answers`: how often what answered. */
+  replica: { call: Client; answers: Map<string, number>; errors: Error[] } | null
   stop(): Promise<void>
 }
 
@@ -72,6 +75,8 @@ export type TestApiOptions = {
   longestWaitMs?: number
   /** The installation's own mail server. */
   mail?: InstallationMail
+  /** Also starts an API with replicas of facts, in this process. Its folder, if it matters. */
+  replica?: boolean | string
   /** Export files go there. */
   s3?: TestS3
   /** Called with a pool of the new database before the API connects to it. */
@@ -90,6 +95,26 @@ export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProj
     production: environment('production'),
     sandboxEnvironment: environment('sandbox'),
   }
+}
+
+/** The API that computes figures from replicas, whatever the number of facts. */
+async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
+  const answers = new Map<string, number>()
+  const errors: Error[] = []
+  const replicas = replicasOf({
+    pool: deps.facts.scanning,
+    folder,
+    memory: '384MB',
+    from: 0,
+    onAnswer: by => answers.set(by, (answers.get(by) ?? 0) + 1),
+    onError: error => errors.push(error),
+  })
+  const server = await listen({ ...deps, facts: { ...deps.facts, replicas } }, { port: 0, host: '127.0.0.1' })
+  const stop = async () => {
+    await server.close()
+    await replicas.close()
+  }
+  return { url: `http://127.0.0.1:${server.port}`, answers, errors, stop }
 }
 
 /** Starts the API on its own database, in this process. Every response is validated against the description. */
@@ -116,7 +141,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     pool,
     listing,
     stepping,
-    facts: { pool, scanning, proceedsRates: proceedsRates({}) },
+    facts: { pool, scanning, replicas: null as Replicas | null, proceedsRates: proceedsRates({}) },
     secrets,
     storage,
     log,
@@ -139,6 +164,9 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const server = await listen(deps, { port: 0, host: '127.0.0.1' })
   const url = `http://127.0.0.1:${server.port}`
   deps.publicUrl = url
+  const beside = options.replica
+    ? await startBeside(deps, typeof options.replica === 'string' ? options.replica : join(files, 'replicas'))
+    : null
   const worker = options.worker
     ? await startWorker({
         pool: planned,
@@ -172,9 +200,11 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     files,
     project,
     call: client(url, project.secret),
+    replica: beside && { call: client(beside.url, project.secret), answers: beside.answers, errors: beside.errors },
     newProject: () => newProject(pool, secrets),
     async stop() {
       await server.close()
+      await beside?.stop()
       deps.metrics.close()
       await checks.end()
       await watching.end()

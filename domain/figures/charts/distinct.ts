@@ -30,7 +30,6 @@ async function activeUsers({ source, restriction, now }: ScanContext, { starts, 
   const window = { from: starts[0]!, to: Math.min(end, now + 1) }
   const within = (time: string) => `${time} >= ${window.from} and ${time} < ${window.to}`
   const occurrences = await source.occurrences(window, true)
-  if (occurrences === null) throw new RangeError('this driver does not know when users were active')
   const column = (code: string) => {
     const attribute = attributeOf(code)!
     return isColumn(attribute) && isOfActiveUsers(attribute) ? `u.${attribute.columns.user}` : null

@@ -39,7 +39,7 @@ export async function tally(
     `${reach === 'within' ? interval : `case when ${scan.happened} < ${start} then -1 else ${interval} end`} as interval`,
     ...terms.map((term, i) => `${term} as t${i}`),
   ]
-  const sums = terms.map((_, i) => `sum(x.t${i}) as t${i}`)
+  const sums = terms.map((_, i) => `${source.dialect.sum(`x.t${i}`)} as t${i}`)
   const text = `select x.number, x.interval, ${sums.join(', ')} from (
     select ${columns.join(', ')} from ${scan.from}${division.joins} where ${where.join(' and ')}) x group by x.number, x.interval`
   const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })

@@ -96,9 +96,10 @@ export async function readPayments(source: FactSource, asked: PaymentsAsked): Pr
   const { text, period, relations } = paid(source, asked)
   const { value } = asked.money
   const missing = 't.amount > 0 and f.factor is null'
+  const sum = (which: string) => source.dialect.sum(`case when ${which} then ${value} end`)
   const rows = await source.query({
     text: `select t.segment, t.cohort, ${period} as period, ${counts(asked.members, asked.mode)},
-      sum(${value}) filter (where t.subscription is not null) as recurring, sum(${value}) filter (where t.subscription is null) as one_time,
+      ${sum('t.subscription is not null')} as recurring, ${sum('t.subscription is null')} as one_time,
       count(*) filter (where ${missing}) as missing
       ${text} group by t.segment, t.cohort, ${period}`,
     relations,

@@ -1,0 +1,47 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { availableParallelism, tmpdir } from 'node:os'
+import { join } from 'node:path'
+import type { DuckDBInstance } from '@duckdb/node-api'
+import { prepareFolder } from './file.ts'
+import { EXACT_SUM } from './source.ts'
+
+const MOST_THREADS = 4
+
+/** The DuckDB of this process. `folder`: of the files. */
+export type Engine = { instance: DuckDBInstance; folder: string; close: () => Promise<void> }
+
+/** Where files can be written: the folder that is meant for them, else a temporary one. */
+async function writableFolder(folder: string): Promise<{ folder: string; isTemporary: boolean }> {
+  try {
+    await prepareFolder(folder)
+    await rm(await mkdtemp(join(folder, 'try-')), { recursive: true })
+    return { folder, isTemporary: false }
+  } catch {
+    return { folder: await mkdtemp(join(tmpdir(), 'perennial-replicas-')), isTemporary: true }
+  }
+}
+
+/** Loads DuckDB. `memory`: what it may use, as 384MB. */
+export async function startEngine(wanted: string, memory: string): Promise<Engine> {
+  // Loaded on first use: it takes 20 MB, and many installations have few facts.
+  const { DuckDBInstance } = await import('@duckdb/node-api')
+  const { folder, isTemporary } = await writableFolder(wanted)
+  const instance = await DuckDBInstance.create(':memory:', {
+    threads: String(Math.min(availableParallelism(), MOST_THREADS)),
+    memory_limit: memory,
+    temp_directory: join(folder, 'spill'),
+    autoinstall_known_extensions: 'false',
+    autoload_known_extensions: 'false',
+  })
+  const connection = await instance.connect()
+  await connection.run(EXACT_SUM)
+  connection.closeSync()
+  return {
+    instance,
+    folder,
+    async close() {
+      instance.closeSync()
+      if (isTemporary) await rm(folder, { recursive: true, force: true })
+    },
+  }
+}

@@ -1,0 +1,81 @@
+import { randomUUID } from 'node:crypto'
+import { type FileHandle, open, unlink } from 'node:fs/promises'
+import { join } from 'node:path'
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { to as copyTo } from 'pg-copy-streams'
+import type { Tx } from '../../../store/connect.ts'
+import { sqlPath, sqlText } from '../../../store/files/duckdb.ts'
+
+/** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `folder`: for files that do not last. */
+export type RowsToLoad = {
+  connection: DuckDBConnection
+  folder: string
+  sql: string
+  into: string
+  columns: readonly { name: string; type: string }[]
+}
+
+const CHUNK_BYTES = 256 * 1024
+/** While DuckDB reads one such file, Postgres writes the next one. */
+const FILE_BYTES = 32 * 1024 * 1024
+const NEWLINE = 10
+/** Of the CSV reader, which has some of them. */
+const BUFFER_BYTES = 4 * 1024 * 1024
+const LINE_BYTES = 1024 * 1024
+
+/** A part of the rows, as a file. */
+type Part = { path: string; file: FileHandle; bytes: number }
+
+/** Copies the rows from Postgres into DuckDB, by way of files of CSV: no row is an object of this process. Returns how many there are. */
+export async function loadRows(tx: Tx, { connection, folder, sql, into, columns }: RowsToLoad): Promise<number> {
+  // On Deno a COPY on a connection that was idle before hangs. A statement right before the COPY prevents that.
+  await tx.query('select 1')
+  const copy = tx.query(copyTo(`copy (${sql}) to stdout (format csv)`, { highWaterMark: CHUNK_BYTES }))
+  const types = columns.map(({ name, type }) => `${sqlText(name)}: '${type}'`).join(', ')
+  const load = async ({ path, file }: Part): Promise<void> => {
+    await file.close()
+    await connection.run(`insert into ${into} select * from read_csv(${sqlPath(path)}, auto_detect = false, header = false, delim = ',', quote = '"',
+      escape = '"', new_line = '\\n', nullstr = '', allow_quoted_nulls = false, buffer_size = ${BUFFER_BYTES}, max_line_size = ${LINE_BYTES},
+      columns = {${types}})`)
+    await unlink(path)
+  }
+  // A text may have line breaks: where there are texts, a line break need not be the end of a row.
+  const isDivisible = columns.every(({ type }) => type !== 'VARCHAR')
+  let loading: Promise<void> = Promise.resolve()
+  let part: Part | null = null
+  try {
+    for await (const chunk of copy as AsyncIterable<Buffer>) {
+      part ??= await newPart(folder)
+      const end = isDivisible && part.bytes + chunk.length > FILE_BYTES ? chunk.lastIndexOf(NEWLINE) + 1 : 0
+      if (end === 0) {
+        await append(part, chunk)
+        continue
+      }
+      await append(part, chunk.subarray(0, end))
+      await loading
+      loading = load(part)
+      loading.catch(() => {})
+      part = await newPart(folder)
+      await append(part, chunk.subarray(end))
+    }
+    await loading
+    if (part) await load(part)
+    part = null
+  } finally {
+    copy.destroy()
+    await loading.catch(() => {})
+    await part?.file.close().catch(() => {})
+    if (part) await unlink(part.path).catch(() => {})
+  }
+  return copy.rowCount
+}
+
+async function newPart(folder: string): Promise<Part> {
+  const path = join(folder, `${randomUUID()}.csv`)
+  return { path, file: await open(path, 'wx', 0o600), bytes: 0 }
+}
+
+async function append(part: Part, bytes: Buffer): Promise<void> {
+  await part.file.writeFile(bytes)
+  part.bytes += bytes.length
+}

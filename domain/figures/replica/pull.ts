@@ -1,0 +1,105 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { Pool, Tx } from '../../../store/connect.ts'
+import type { Environment } from '../../environment.ts'
+import { momentOf } from '../moment.ts'
+import { digestOfFile, digestOfPostgres } from './digest.ts'
+import { OutOfDate } from './failure.ts'
+import { loadRows } from './load-rows.ts'
+import { type ReplicaTable, replicaTables } from './tables.ts'
+
+/** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
+export type Content = { generation: number; seq: number; asOf: number }
+
+/** A file by its name in DuckDB. `folder`: for the rows on their way. */
+export type PullTarget = { connection: DuckDBConnection; schema: string; folder: string; environment: Environment }
+
+/** Rows on their way to the replica wait for the disk; the snapshot that they are read in waits with them. */
+const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
+
+/**
+ * Brings a file to the facts of now, in one snapshot of Postgres and one transaction of DuckDB. `known`: its content; null: the tables are empty.
+ * `verify`: also compares what is in it afterwards with Postgres. Throws OutOfDate.
+ */
+export async function pull(
+  pool: Pool,
+  target: PullTarget,
+  { known, verify, origin }: { known: Content | null; verify: boolean; origin: string },
+): Promise<Content> {
+  const tx = await pool.connect()
+  let broken: Error | undefined
+  try {
+    await tx.query('begin isolation level repeatable read read only')
+    await tx.query(PATIENT)
+    const { generation, seq, pruned, asOf } = await momentOf(tx, target.environment)
+    if (known && (known.generation !== generation || known.seq > seq || known.seq < pruned)) throw new OutOfDate('the file is too old')
+    const content = { generation, seq, asOf }
+    if (known === null || known.seq < seq) await apply(tx, target, { known, content, origin })
+    if (verify) await compare(tx, target, content)
+    return content
+  } finally {
+    await tx.query('rollback').catch((error: Error) => {
+      broken = error
+    })
+    tx.release(broken)
+  }
+}
+
+async function apply(
+  tx: Tx,
+  target: PullTarget,
+  { known, content, origin }: { known: Content | null; content: Content; origin: string },
+): Promise<void> {
+  const { connection, schema } = target
+  await connection.run('begin')
+  try {
+    for (const table of replicaTables()) await bring(tx, target, table, known, content)
+    await connection.run(`delete from ${schema}.replica_state`)
+    await connection.run(`insert into ${schema}.replica_state values ($1, $2, $3, $4)`, [
+      origin,
+      content.generation,
+      BigInt(content.seq),
+      BigInt(content.asOf),
+    ])
+    await connection.run('commit')
+  } catch (error) {
+    await connection.run('rollback').catch(() => {})
+    throw error
+  }
+}
+
+/** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
+async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Content | null, content: Content): Promise<void> {
+  const { environment, connection, schema } = target
+  const { name, key, columns, isTombstone, isUnderGeneration, order } = table
+  const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
+  const names = columns.map(column => column.name).join(', ')
+  if (known === null) {
+    const alive = isTombstone === null ? where : [...where, `not (${isTombstone})`]
+    const sql = `select ${names} from ${name} where ${alive.join(' and ')} order by ${order}`
+    await loadRows(tx, { ...target, sql, into: `${schema}.${name}`, columns })
+    return
+  }
+  const since = [...where, `seq > ${known.seq}`, `seq <= ${content.seq}`]
+  const isGone = isTombstone ?? 'false'
+  const arrived = { name: 'is_gone', type: 'BOOLEAN' }
+  const incoming = `incoming_${name}`
+  await connection.run(
+    `create or replace temp table ${incoming} (${[...columns, arrived].map(column => `${column.name} ${column.type}`).join(', ')})`,
+  )
+  const sql = `select ${names}, ${isGone} as is_gone from ${name} where ${since.join(' and ')}`
+  const rows = await loadRows(tx, { ...target, sql, into: incoming, columns: [...columns, arrived] })
+  if (rows > 0) {
+    // A row of a user is written in place; other rows are never written again but as tombstones.
+    const isInPlace = key === 'user_no'
+    await connection.run(
+      `delete from ${schema}.${name} where ${key} in (select ${key} from ${incoming}${isInPlace ? '' : ' where is_gone'})`,
+    )
+    await connection.run(`insert into ${schema}.${name} select ${names} from ${incoming} where not is_gone`)
+  }
+  await connection.run(`drop table ${incoming}`)
+}
+
+async function compare(tx: Tx, { connection, schema, environment }: PullTarget, { generation }: Content): Promise<void> {
+  const [file, truth] = [await digestOfFile(connection, schema), await digestOfPostgres(tx, environment, generation)]
+  if (file !== truth) throw new OutOfDate('the file has other facts')
+}

@@ -1,0 +1,148 @@
+import { performance } from 'node:perf_hooks'
+import { setTimeout as pause } from 'node:timers/promises'
+import type { DuckDBConnection, DuckDBInstance } from '@duckdb/node-api'
+import type { Pool } from '../../../store/connect.ts'
+import type { Environment } from '../../environment.ts'
+import { momentOf } from '../moment.ts'
+import type { FactSource } from '../source.ts'
+import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
+import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
+import { type Content, pull } from './pull.ts'
+import { onReplica } from './source.ts'
+
+/** A question waits so long until a replica is up to date; then it answers from what there is. */
+const PATIENCE_MS = 1_000
+/** The same when it must be up to date; then Postgres answers. */
+const LONG_PATIENCE_MS = 5_000
+
+/** The facts of one environment in a file of DuckDB. */
+export type Replica = {
+  environment: Environment
+  /** Of the last question; by performance.now(). */
+  usedAt: () => number
+  /** Of the last pull. */
+  pulledAt: () => number
+  isBusy: () => boolean
+  /** Brings the file to the facts of now. */
+  refresh: () => Promise<void>
+  /** Answers a question. `fresh`: with everything recorded before, or not at all. Throws Fallback, OutOfDate. */
+  ask: <T>(work: (source: FactSource) => Promise<T>, how: Asking) => Promise<T>
+  /** `keep`: false removes the file. */
+  close: (keep: boolean) => Promise<void>
+}
+
+/** `deadline`: by performance.now(). */
+export type Asking = { fresh: boolean; deadline: number }
+
+export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment }
+
+/** Opens or makes the file of an environment. Throws OutOfDate when the environment is gone. */
+export async function openReplica({ instance, pool, folder, environment }: ReplicaPlace): Promise<Replica> {
+  const connection = await instance.connect()
+  const origin = await originOf(pool, environment)
+  if (origin === null) throw new OutOfDate('the environment is gone')
+  let file: ReplicaFile
+  const attached = async () => {
+    file = await attach(connection, { folder, environment, origin })
+    return file
+  }
+  const drop = async () => {
+    await connection.run(`detach database if exists ${file.schema}`)
+    await removeFile(file.path)
+  }
+  let pulledAt = -Infinity
+  let usedAt = performance.now()
+  let content: Content
+  const bring = async (known: Content | null, verify: boolean) => {
+    const startedAt = performance.now()
+    content = await pull(pool, { connection, schema: file.schema, folder, environment }, { known, verify, origin })
+    pulledAt = startedAt
+  }
+  try {
+    await attached()
+    try {
+      await bring(file!.content, file!.content !== null)
+    } catch (error) {
+      if (!(error instanceof OutOfDate)) throw error
+      await drop()
+      await attached()
+      await bring(null, false)
+    }
+  } catch (error) {
+    connection.closeSync()
+    throw error
+  }
+
+  let pulling: Promise<void> | null = null
+  const refresh = (): Promise<void> => {
+    pulling ??= bring(content, false).finally(() => {
+      pulling = null
+    })
+    return pulling
+  }
+  const reach = async (seq: number): Promise<void> => {
+    while (content.seq < seq) await refresh()
+  }
+
+  /** Facts that were written since cost a pull, nothing new costs one look. */
+  async function follow({ fresh }: Asking): Promise<void> {
+    const { generation, seq, asOf } = await momentOf(pool, environment)
+    if (generation !== content.generation) throw new OutOfDate('another generation')
+    // A pull may have come in between.
+    if (seq < content.seq) return
+    if (seq === content.seq) {
+      content = { ...content, asOf: Math.max(content.asOf, asOf) }
+      pulledAt = performance.now()
+      return
+    }
+    await Promise.race([reach(seq), pause(fresh ? LONG_PATIENCE_MS : PATIENCE_MS, undefined, { ref: false })])
+    if (fresh && content.seq < seq) throw new Fallback('building', 'the replica is behind')
+  }
+
+  const asking = new Set<DuckDBConnection>()
+  async function ask<T>(work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
+    usedAt = performance.now()
+    await follow(how).catch(error => {
+      throw error instanceof OutOfDate ? error : fallbackOf(error)
+    })
+    const own = await instance.connect()
+    asking.add(own)
+    try {
+      return await work(await onReplica(own, { schema: file.schema, deadline: how.deadline, asOf: await begin(own) }))
+    } finally {
+      asking.delete(own)
+      own.closeSync()
+    }
+  }
+
+  /** Begins a transaction, and tells of which time its facts are. */
+  async function begin(own: DuckDBConnection): Promise<number> {
+    try {
+      await own.run('begin')
+      const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
+      const [seq, asOf] = read.getRows()[0]!.map(Number)
+      return seq === content.seq ? content.asOf : asOf!
+    } catch (error) {
+      throw fallbackOf(error)
+    }
+  }
+
+  async function close(keep: boolean): Promise<void> {
+    for (const own of asking) own.interrupt()
+    await pulling?.catch(() => {})
+    while (asking.size > 0) await pause(5)
+    if (keep) await connection.run(`detach database if exists ${file.schema}`)
+    else await drop()
+    connection.closeSync()
+  }
+
+  return {
+    environment,
+    usedAt: () => usedAt,
+    pulledAt: () => pulledAt,
+    isBusy: () => asking.size > 0 || pulling !== null,
+    refresh,
+    ask,
+    close,
+  }
+}

@@ -1,0 +1,109 @@
+import type { DuckDBConnection, DuckDBVector } from '@duckdb/node-api'
+import { Refusal } from '../../refusal.ts'
+import type { Dialect, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
+import { Fallback, fallbackOf } from './failure.ts'
+import { TABLES } from './tables.ts'
+
+/** DuckDB processes so many rows at once. */
+const CHUNK_ROWS = 2_048
+
+const dialectOf = (schema: string): Dialect => ({
+  tables: {
+    transactions: `${schema}.${TABLES.transactions.name}`,
+    changes: `${schema}.${TABLES.changes.name}`,
+    users: `${schema}.${TABLES.users.name}`,
+  },
+  // DuckDB cuts a quotient towards zero.
+  floorDivide: (a, b) => `((${a} - ((${a} % ${b} + ${b}) % ${b})) // ${b})`,
+  wide: expression => `(${expression})::hugeint`,
+  sum: expression => `exact_sum(${expression})`,
+})
+
+/** DuckDB's sum of 128 bits wraps around without an error. The sum of the same numbers as floats tells when. */
+export const EXACT_SUM = `create or replace macro exact_sum(x) as
+  case when abs(sum(x::double)) < 1e38 then sum(x) when count(x) = 0 then null else error('Out of Range Error: a sum of more than 128 bits') end`
+
+/** Makes a relation a temporary table of the connection. */
+async function addRelation(connection: DuckDBConnection, { name, columns }: FigureRelation): Promise<void> {
+  const { BIGINT, DuckDBDataChunk, HUGEINT } = await import('@duckdb/node-api')
+  await connection.run(
+    `create or replace temp table ${name} (${columns.map(column => `${column.name} ${column.wide ? 'HUGEINT' : 'BIGINT'}`).join(', ')})`,
+  )
+  const types = columns.map(({ wide }) => (wide ? HUGEINT : BIGINT))
+  const rows = columns[0]?.values.length ?? 0
+  if (rows === 0) return
+  const appender = await connection.createAppender(name)
+  try {
+    for (let first = 0; first < rows; first += CHUNK_ROWS) {
+      const size = Math.min(CHUNK_ROWS, rows - first)
+      const chunk = DuckDBDataChunk.create(types, size)
+      for (const [i, { values }] of columns.entries()) {
+        const vector = chunk.getColumnVector(i) as DuckDBVector & { setItem(row: number, value: bigint): void; flush(): void }
+        for (let row = 0; row < size; row++) vector.setItem(row, values[first + row]!)
+        vector.flush()
+      }
+      appender.appendDataChunk(chunk)
+    }
+  } finally {
+    appender.closeSync()
+  }
+}
+
+const exact = (value: unknown): Value => (typeof value === 'number' ? BigInt(value) : (value as Value))
+
+/** The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). */
+export async function onReplica(
+  connection: DuckDBConnection,
+  { schema, asOf, deadline }: { schema: string; asOf: number; deadline: number },
+): Promise<FactSource> {
+  const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
+  const relations = new Map<string, FigureRelation>()
+  const words = `${schema}.${TABLES.words.name}`
+  const run = async (text: string, texts?: string[]): Promise<FigureRow[]> => {
+    const left = deadline - performance.now()
+    const tooLate = new Refusal('upstream_timeout', 'the database took too long')
+    if (left < 1) throw tooLate
+    let isLate = false
+    const timer = setTimeout(() => {
+      isLate = true
+      connection.interrupt()
+    }, left)
+    try {
+      const read = await (texts ? connection.runAndReadAll(text, [listValue(texts)], [LIST(VARCHAR)]) : connection.runAndReadAll(text))
+      return read.getRowObjects().map(row => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, exact(value)])))
+    } catch (error) {
+      throw isLate ? tooLate : fallbackOf(error)
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+  return {
+    driver: 'duckdb',
+    dialect: dialectOf(schema),
+    asOf,
+    async query({ text, relations: named = [] }) {
+      for (const relation of named) {
+        if (relations.get(relation.name) === relation) continue
+        await addRelation(connection, relation).catch(error => {
+          throw fallbackOf(error)
+        })
+        relations.set(relation.name, relation)
+      }
+      return run(text)
+    },
+    async occurrences() {
+      throw new Fallback('times', 'only the log has the times of events')
+    },
+    async numbersOf(texts) {
+      if (texts.length === 0) return new Map()
+      // A word that no fact had for a while may have come back with another number.
+      const text = `select max(no) as no, word from ${words} where word in (select unnest($1)) group by word`
+      return new Map((await run(text, texts)).map(({ no, word }) => [word as string, Number(no)]))
+    },
+    async wordsOf(numbers) {
+      if (numbers.length === 0) return new Map()
+      const rows = await run(`select no, word from ${words} where no in (${numbers.join(', ')})`)
+      return new Map(rows.map(({ no, word }) => [Number(no), word as string]))
+    },
+  }
+}

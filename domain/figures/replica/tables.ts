@@ -1,0 +1,85 @@
+import { createHash } from 'node:crypto'
+import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from '../../facts/columns.ts'
+
+const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
+
+type Column = { name: string; type: string }
+
+/**
+ * A table of facts as a replica has it: without environment, generation, seq and tombstones. `key`: names a row in tombstones. `isTombstone`: SQL
+ * on a row of Postgres; null: the table has none, and a row with a known key does not change. `order`: in which a new file has the rows.
+ */
+export type ReplicaTable = {
+  name: string
+  key: string
+  columns: Column[]
+  isTombstone: string | null
+  isUnderGeneration: boolean
+  order: string
+}
+
+/** Where a fact comes from is asked of Postgres alone; nothing in a replica names a person. */
+const KEPT_OUT = ['purchase', 'event']
+
+const columnsOf = (columns: readonly (readonly [name: string, type: string, ...unknown[]])[]): Column[] =>
+  columns.filter(([name]) => !KEPT_OUT.includes(name)).map(([name, type]) => ({ name, type: TYPES[type]! }))
+
+const ID = { name: 'id', type: 'BIGINT' }
+const USER_NO = { name: 'user_no', type: 'BIGINT' }
+
+export const TABLES = {
+  words: {
+    name: 'fact_words',
+    key: 'no',
+    columns: [
+      { name: 'no', type: 'INTEGER' },
+      { name: 'word', type: 'VARCHAR' },
+    ],
+    isTombstone: null,
+    isUnderGeneration: false,
+    order: 'no',
+  },
+  users: {
+    name: 'user_facts',
+    key: 'user_no',
+    columns: [USER_NO, ...columnsOf(USER_COLUMNS)],
+    isTombstone: 'gone',
+    isUnderGeneration: true,
+    order: 'created',
+  },
+  transactions: {
+    name: 'transaction_facts',
+    key: 'id',
+    columns: [ID, USER_NO, ...columnsOf(TRANSACTION_COLUMNS)],
+    isTombstone: 'kind is null',
+    isUnderGeneration: true,
+    order: 'happened',
+  },
+  changes: {
+    name: 'subscription_changes',
+    key: 'id',
+    columns: [ID, USER_NO, ...columnsOf(CHANGE_COLUMNS)],
+    isTombstone: 'cause is null',
+    isUnderGeneration: true,
+    order: 'happened',
+  },
+} as const satisfies Record<string, ReplicaTable>
+
+const ALL: readonly ReplicaTable[] = Object.values(TABLES)
+export const replicaTables = (): readonly ReplicaTable[] => ALL
+
+const columnList = ({ columns }: ReplicaTable) => columns.map(({ name, type }) => `${name} ${type}`).join(', ')
+
+/**
+ * One row. `origin`: of which database and environment these facts are. The file has all facts up to `seq`, as they were at `as_of` (Unix seconds
+ * of the environment's clock).
+ */
+const STATE = 'replica_state (origin VARCHAR, generation SMALLINT, seq BIGINT, as_of BIGINT)'
+
+export const createTables = (schema: string): string[] => [
+  ...ALL.map(table => `create table ${schema}.${table.name} (${columnList(table)})`),
+  `create table ${schema}.${STATE}`,
+]
+
+/** Names this form of the tables: a file of another form is of no use. */
+export const FORM = createHash('sha256').update(createTables('form').join(';')).digest('hex').slice(0, 12)
