@@ -65,10 +65,10 @@ function runsOf({ starts, end }: Grid): Run[] {
  * SQL for the number of the interval that a time lies in, for times from the first start on. Equal steps take one division, whatever their
  * number; a binary search chooses between the runs of equal steps.
  */
-export function intervalSql(time: string, grid: Grid, floorDivide: (a: string, b: string) => string): string {
+export function intervalSql(time: string, grid: Grid, divide: (a: string, b: string) => string): string {
   const within = ({ first, last, start, step, until }: Run): string => {
     if (step === 0) return String(first)
-    const steps = floorDivide(start === 0 ? time : `(${time} - ${start})`, String(step))
+    const steps = divide(start === 0 ? time : `(${time} - ${start})`, String(step))
     const number = first === 0 ? steps : `${first} + ${steps}`
     // The last interval may be longer than the step.
     return until > start + (last - first + 1) * step ? `least(${number}, ${last})` : number

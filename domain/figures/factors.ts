@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import { type Factor, factorsTo } from '../rates/factors.ts'
+import { type Factor, factorsTo, ratesVersion } from '../rates/factors.ts'
 import type { FactSource, FigureRelation } from './source.ts'
 
 /** The number that stands for the currency USD in the relation of factors, whether or not a fact has the word. */
@@ -18,6 +18,23 @@ const RATED = `select currency, min(date) - date '1970-01-01' as first, max(date
 
 type Rated = { currency: string; first: number; last: number }
 
+/** What was made of the rates of one version. A relation that is the same object need not be handed over to a database again. */
+type Kept = { version: number; rated: Rated[]; exchanges: Map<string, Exchange> }
+const kept = new WeakMap<Db, Kept>()
+/** Thousands of rows each. */
+const MOST_KEPT = 16
+
+/** The version is read before the rates: rates that are newer than it are read again at the next question. */
+async function keptOf(db: Db): Promise<Kept> {
+  const version = await ratesVersion(db)
+  const last = kept.get(db)
+  if (last?.version === version) return last
+  const { rows: rated } = await db.query<Rated>({ name: 'figures-rated', text: RATED })
+  const fresh: Kept = { version, rated, exchanges: new Map() }
+  kept.set(db, fresh)
+  return fresh
+}
+
 /**
  * The exchange to a currency that has a rate. `rateDate` (YYYY-MM-DD): its rates convert everything. Only days on which there are facts are in
  * the relation.
@@ -27,9 +44,21 @@ export async function loadExchange(
   source: FactSource,
   { currency: target, rateDate, now }: { currency: string; rateDate: string | null; now: number },
 ): Promise<Exchange> {
-  const { rows: all } = await db.query<Rated>({ name: 'figures-rated', text: RATED })
+  const { rated: all, exchanges } = await keptOf(db)
   const numbers = await source.numbersOf([...new Set([...all.map(({ currency }) => currency), 'USD', target])])
   const [first, last] = rateDate === null ? await daysOf(source, all, now) : [0, 0]
+  const key = JSON.stringify([target, rateDate, first, last, [...numbers].sort()])
+  const known = exchanges.get(key)
+  if (known) return known
+  const exchange = await exchangeTo(db, target, { all, numbers, first, last, rateDate })
+  if (exchanges.size >= MOST_KEPT) exchanges.clear()
+  exchanges.set(key, exchange)
+  return exchange
+}
+
+type Asked = { all: Rated[]; numbers: Map<string, number>; first: number; last: number; rateDate: string | null }
+
+async function exchangeTo(db: Db, target: string, { all, numbers, first, last, rateDate }: Asked): Promise<Exchange> {
   const currencies = ['USD', ...all.map(({ currency }) => currency).filter(currency => numbers.has(currency))]
   const spans = await factorsTo(db, target, { currencies, from: first, until: last + 1, on: rateDate ?? undefined })
   const own = numbers.get('USD')

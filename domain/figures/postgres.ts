@@ -58,8 +58,8 @@ function dialectOf(environment: Environment, generation: number): Dialect {
       changes: rowsOf('subscription_changes', environment, generation, 'cause is not null'),
       users: rowsOf('user_facts', environment, generation, 'not gone'),
     },
-    // Postgres cuts a quotient towards zero.
-    floorDivide: (a, b) => `((${a} - ((${a} % ${b} + ${b}) % ${b})) / ${b})`,
+    divide: (a, b) => `(${a} / ${b})`,
+    divideWide: (a, b) => `div(${a}, ${b})`,
     wide: expression => `(${expression})::numeric`,
     sum: expression => `sum(${expression})`,
   }

@@ -9,12 +9,28 @@ import type { FigureRelation } from './source.ts'
  */
 export type ProductWords = { idOf: ReadonlyMap<number, string>; durations: FigureRelation }
 
+/** By database and environment: a relation that is the same object need not be handed over to a database again. */
+const keptOf = new WeakMap<Db, Map<Environment, { key: string; words: ProductWords }>>()
+
 export async function loadProductWords(db: Db, environment: Environment): Promise<ProductWords> {
-  const { rows } = await db.query<{ no: number; id: string; duration: PeriodLength | null }>({
+  const kept = keptOf.get(db) ?? new Map()
+  keptOf.set(db, kept)
+  const { rows } = await db.query<Row>({
     name: 'figures-products',
-    text: 'select store_product_no as no, product_id as id, duration from perennial_products where environment = $1',
+    text: 'select store_product_no as no, product_id as id, duration from perennial_products where environment = $1 order by 1',
     values: [environment],
   })
+  const key = JSON.stringify(rows)
+  const known = kept.get(environment)
+  if (known?.key === key) return known.words
+  const words = wordsOf(rows)
+  kept.set(environment, { key, words })
+  return words
+}
+
+type Row = { no: number; id: string; duration: PeriodLength | null }
+
+function wordsOf(rows: Row[]): ProductWords {
   const lasting = rows.flatMap(({ no, duration }) => (duration === null ? [] : [{ no: BigInt(no), monthly: MONTHLY_FACTOR[duration] }]))
   return {
     idOf: new Map(rows.map(({ no, id }) => [no, id])),

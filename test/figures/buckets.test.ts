@@ -125,7 +125,7 @@ describe('in SQL', () => {
         const random = places.map(place => all[0]! + Math.floor(place * (window.to - all[0]!)))
         const times = [...edges, ...random, window.to - 1].slice(0, 500).filter(at => at < window.to)
         const numbers = await onPostgres(database.pool, 1, async ({ dialect, query }) => {
-          const sql = intervalSql('t.at', { starts: all, end: window.to }, dialect.floorDivide)
+          const sql = intervalSql('t.at', { starts: all, end: window.to }, dialect.divide)
           const rows = await query({
             text: `select at, ${sql} as n from times t`,
             relations: [{ name: 'times', columns: [{ name: 'at', values: times.map(BigInt) }] }],

@@ -56,7 +56,7 @@ export async function distinctUsers(
   const { source, now } = context
   const conditions = [...where, `${happened} >= ${grid.starts[0]!}`, `${happened} < ${Math.min(grid.end, now + 1)}`]
   const text = `select x.number, x.interval, count(distinct x.user_no) as users from (
-    select ${division.sql} as number, ${intervalSql(happened, grid, source.dialect.floorDivide)} as interval, ${user} as user_no
+    select ${division.sql} as number, ${intervalSql(happened, grid, source.dialect.divide)} as interval, ${user} as user_no
     from ${from}${division.joins} where ${conditions.join(' and ')}) x group by x.number, x.interval`
   const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })
   const counts = new Map<number, bigint[]>()

@@ -113,9 +113,8 @@ async function talliesOf(context: ScanContext, { scans, kind, frame }: LinePlan,
   const parts: ((number: number) => Tally)[] = []
   for (const code of scans) {
     const scan = scanOf(code, context)
-    const terms = scan.leftOut === null ? scan.terms : [...scan.terms, scan.leftOut]
-    const found = await tally(context, scan, { grid: frame.grid, reach, division: divide.scan(scan), terms })
-    const nothing = emptyTally(frame.grid.starts.length, terms.length)
+    const found = await tally(context, scan, { grid: frame.grid, reach, division: divide.scan(scan), withLeftOut: true })
+    const nothing = emptyTally(frame.grid.starts.length, scan.terms.length + (scan.leftOut === null ? 0 : 1))
     for (const number of found.keys()) numbers.add(number)
     parts.push(number => found.get(number) ?? nothing)
   }

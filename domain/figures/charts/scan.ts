@@ -5,7 +5,7 @@ import { conditionsOf, type Restriction } from '../restriction.ts'
 import type { FactSource, FigureRelation } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { amountSql, factorJoins, isLeftOut, type MoneySql, proceedsSql } from './money.ts'
-import { monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
+import { durationJoin, monthlyFactor, monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
 
 /** What every statement of a question needs. `now`: the last second whose facts count. */
 export type ScanContext = { source: FactSource; money: MoneySql; products: ProductWords; restriction: Restriction; now: number }
@@ -21,11 +21,28 @@ export type Scan = {
   terms: string[]
   leftOut: string | null
   column: (attribute: ColumnAttribute) => string
+  /** How the rows may be added up before they are converted; null: they are converted one by one. */
+  collapsed?: Collapsed | undefined
+}
+
+/**
+ * Rows that convert alike, added up: a hundred thousand products of 128 bits instead of millions. `rows`: what stands behind `from`, without the
+ * exchange. `keys`: what the rows of a group have in common; `sums`: what is added, by name. The terms are of the groups, which have the name
+ * `row` and the columns of keys and sums; `joins` adds the exchange to them.
+ */
+export type Collapsed = {
+  row: string
+  rows: string
+  keys: Record<string, string>
+  sums: Record<string, string>
+  joins: string
+  terms: string[]
+  leftOut: string
 }
 
 const PAID = 't.kind between 2 and 5'
 /** 1 for each row of which the condition is true. */
-export const countedRows = (condition: string) => `case when ${condition} then 1 else 0 end`
+export const countedRows = (condition: string, weight = '1') => `case when ${condition} then ${weight} else 0 end`
 
 const columnIn =
   (column: (attribute: ColumnAttribute) => string | null) =>
@@ -40,7 +57,7 @@ const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns
 export function transactionScan(
   { source, restriction, money }: ScanContext,
   kinds: string,
-  parts: { terms: string[]; isMoney: boolean; leftOut?: string },
+  parts: { terms: string[]; isMoney: boolean; leftOut?: string; collapsed?: Collapsed },
 ): Scan {
   return {
     from: `${source.dialect.tables.transactions} t${parts.isMoney ? factorJoins('t', money) : ''}`,
@@ -49,25 +66,41 @@ export function transactionScan(
     terms: parts.terms,
     leftOut: parts.isMoney ? countedRows(parts.leftOut ?? isLeftOut('t')) : null,
     column: transactionColumn,
+    collapsed: parts.collapsed,
   }
+}
+
+/** Amounts of transactions by kind, currency and day. What is null in one row of a group is so in all of them. */
+const collapsedAmounts = ({ source, money }: ScanContext, terms: string[]): Collapsed => ({
+  row: 't',
+  rows: `${source.dialect.tables.transactions} t`,
+  keys: { kind: 't.kind', currency: 't.currency', bought_on: 't.bought_on', is_not_given: 't.usd_given is null' },
+  sums: { amount: 'sum(t.amount)', usd_given: 'sum(t.usd_given)', weight: 'count(*)' },
+  joins: factorJoins('t', money),
+  terms,
+  leftOut: countedRows(isLeftOut('t'), 't.weight'),
+})
+
+function amounts(context: ScanContext, kinds: string, terms: (weight: string) => string[]): Scan {
+  const collapsed = collapsedAmounts(context, terms('t.weight'))
+  return transactionScan(context, kinds, { terms: terms('1'), isMoney: true, collapsed })
 }
 
 function billed(context: ScanContext): Scan {
   const amount = amountSql('t', context.money)
-  return transactionScan(context, 't.kind between 2 and 6', {
-    terms: [`case when t.kind = 6 then 0 else ${amount} end`, `case when t.kind = 6 then ${amount} else 0 end`],
-    isMoney: true,
-  })
+  return amounts(context, 't.kind between 2 and 6', () => [
+    `case when t.kind = 6 then 0 else ${amount} end`,
+    `case when t.kind = 6 then ${amount} else 0 end`,
+  ])
 }
 
-const refunded = (context: ScanContext): Scan =>
-  transactionScan(context, 't.kind = 6', { terms: [amountSql('t', context.money)], isMoney: true })
+const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', () => [amountSql('t', context.money)])
 
 const sold = (context: ScanContext): Scan =>
-  transactionScan(context, 't.kind between 1 and 5', {
-    terms: [countedRows('t.kind = 1'), countedRows('t.kind in (2, 3)'), countedRows('t.kind = 5'), amountSql('t', context.money)],
-    isMoney: true,
-  })
+  amounts(context, 't.kind between 1 and 5', weight => [
+    ...['t.kind = 1', 't.kind in (2, 3)', 't.kind = 5'].map(kind => countedRows(kind, weight)),
+    amountSql('t', context.money),
+  ])
 
 function proceeds(context: ScanContext): Scan {
   const share = proceedsSql('t', context.money)
@@ -90,7 +123,7 @@ function outcomes(context: ScanContext): Scan {
     `${isTrial} and t.cancelled_at <= ${now}`,
     `${isTrial} and t.converted_at <= ${now}`,
   ]
-  return transactionScan(context, 't.kind between 1 and 5', { terms: conditions.map(countedRows), isMoney: false })
+  return transactionScan(context, 't.kind between 1 and 5', { terms: conditions.map(condition => countedRows(condition)), isMoney: false })
 }
 
 const begun = (context: ScanContext): Scan =>
@@ -118,7 +151,7 @@ function ended({ source, restriction, now }: ScanContext): Scan {
 
 function sides(
   { source, restriction, now }: ScanContext,
-  parts: { joins: string; condition: string; terms: string[]; leftOut: string | null },
+  parts: { joins: string; condition: string; terms: string[]; leftOut: string | null; collapsed?: Collapsed },
 ): Scan {
   const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
   return {
@@ -128,6 +161,7 @@ function sides(
     terms: parts.terms,
     leftOut: parts.leftOut,
     column,
+    collapsed: parts.collapsed,
   }
 }
 
@@ -137,6 +171,21 @@ const monthly = (context: ScanContext): Scan =>
     condition: 's.amount is not null',
     terms: [`s.sign * (${monthlySql('s', context.money)})`],
     leftOut: `case when ${isLeftOut('s')} then s.sign else 0 end`,
+    collapsed: {
+      row: 's',
+      rows: `${sidesSql(context.source.dialect.tables.changes)} s${durationJoin('s')}`,
+      keys: {
+        sign: 's.sign',
+        currency: 's.currency',
+        bought_on: 's.bought_on',
+        monthly: monthlyFactor('s'),
+        is_not_given: 's.usd_given is null',
+      },
+      sums: { amount: 'sum(s.amount)', usd_given: 'sum(s.usd_given)', weight: 'count(*)' },
+      joins: factorJoins('s', context.money),
+      terms: [`s.sign * s.monthly * (${amountSql('s', context.money)})`],
+      leftOut: `case when ${isLeftOut('s')} then s.sign * s.weight else 0 end`,
+    },
   })
 
 const standing = (context: ScanContext, state: 1 | 2): Scan =>

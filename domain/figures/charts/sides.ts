@@ -16,14 +16,16 @@ export const sidesSql = (changes: string): string => `(${oneSide(changes, 'a', 1
 /** The column of an attribute in a row of the sides. */
 export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
 
-/** Joins the duration that the product has now, and the factors of exchange. */
-export const monthlyJoins = (row: string, money: MoneySql): string =>
-  `${factorJoins(row, money)} left join durations d on d.product = ${row}.product`
+/** Joins the duration that the product has now. */
+export const durationJoin = (row: string): string => ` left join durations d on d.product = ${row}.product`
+
+/** The same, and the factors of exchange. */
+export const monthlyJoins = (row: string, money: MoneySql): string => `${factorJoins(row, money)}${durationJoin(row)}`
 
 /** The factor of a month in 336ths: of the product's duration, unless the period is introductory; else of the period's length. */
-const MONTHLY = (row: string) => `coalesce(case when not ${row}.is_intro then d.monthly end,
+export const monthlyFactor = (row: string): string => `coalesce(case when not ${row}.is_intro then d.monthly end,
   case ${row}.length when 1 then 1461 when 3 then 168 when 4 then 112 when 5 then 56 when 6 then 28 else 336 end)`
 
 /** The converted monthly amount of a side; 0 unless the side counts for MRR. */
 export const monthlySql = (row: string, money: MoneySql): string =>
-  `case when ${row}.amount is null then 0 else (${amountSql(row, money)}) * (${MONTHLY(row)}) end`
+  `case when ${row}.amount is null then 0 else (${amountSql(row, money)}) * (${monthlyFactor(row)}) end`

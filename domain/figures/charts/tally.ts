@@ -1,6 +1,6 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
-import type { Scan, ScanContext } from './scan.ts'
+import type { Collapsed, Scan, ScanContext } from './scan.ts'
 import { scanRelations } from './scan.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
@@ -17,33 +17,61 @@ export const ALL = 0
 /** Whether a scan also sums what happened before the grid: its sums until a time are the state then. */
 type Reach = 'within' | 'since ever'
 
-export type TallyOptions = { grid: Grid; reach: Reach; division?: Division; terms?: readonly string[] }
+/** `withLeftOut`: behind the terms stands how many rows could not be converted. */
+export type TallyOptions = { grid: Grid; reach: Reach; division?: Division; withLeftOut?: boolean }
 
 /** The sums of a scan by the numbers of the division. A number without rows has no entry. */
 export async function tally(
   context: ScanContext,
   scan: Scan,
-  { grid, reach, division = UNDIVIDED, terms = scan.terms }: TallyOptions,
+  { grid, reach, division = UNDIVIDED, withLeftOut = false }: TallyOptions,
 ): Promise<Map<number, Tally>> {
   const { source, now } = context
   const start = grid.starts[0]!
   const end = Math.min(grid.end, now + 1)
-  const interval = intervalSql(scan.happened, grid, source.dialect.floorDivide)
+  const interval = intervalSql(scan.happened, grid, source.dialect.divide)
   const where = [
     ...scan.where,
     `${scan.happened} < ${end}`,
     reach === 'within' ? `${scan.happened} >= ${start}` : `${scan.happened} is not null`,
   ]
-  const columns = [
+  const places = [
     `${division.sql} as number`,
     `${reach === 'within' ? interval : `case when ${scan.happened} < ${start} then -1 else ${interval} end`} as interval`,
-    ...terms.map((term, i) => `${term} as t${i}`),
   ]
-  const sums = terms.map((_, i) => `${source.dialect.sum(`x.t${i}`)} as t${i}`)
-  const text = `select x.number, x.interval, ${sums.join(', ')} from (
-    select ${columns.join(', ')} from ${scan.from}${division.joins} where ${where.join(' and ')}) x group by x.number, x.interval`
-  const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })
-  return gathered(rows, grid.starts.length, terms.length)
+  const parts = { places, joins: division.joins, where: where.join(' and ') }
+  const { rows: text, terms } = scan.collapsed ? collapsedRows(scan.collapsed, parts, withLeftOut) : singleRows(scan, parts, withLeftOut)
+  const sums = Array.from({ length: terms }, (_, i) => `${source.dialect.sum(`x.t${i}`)} as t${i}`)
+  const rows = await source.query({
+    text: `select x.number, x.interval, ${sums.join(', ')} from (${text}) x group by x.number, x.interval`,
+    relations: [...scanRelations(context), ...division.relations],
+  })
+  return gathered(rows, grid.starts.length, terms)
+}
+
+type Parts = { places: string[]; joins: string; where: string }
+type Terms = { rows: string; terms: number }
+
+const numbered = (terms: string[]): string[] => terms.map((term, i) => `${term} as t${i}`)
+
+function singleRows({ from, terms, leftOut }: Scan, { places, joins, where }: Parts, withLeftOut: boolean): Terms {
+  const all = withLeftOut && leftOut !== null ? [...terms, leftOut] : terms
+  return { rows: `select ${[...places, ...numbered(all)].join(', ')} from ${from}${joins} where ${where}`, terms: all.length }
+}
+
+function collapsedRows(
+  { row, rows, keys, sums, joins: exchange, terms, leftOut }: Collapsed,
+  { places, joins, where }: Parts,
+  withLeftOut: boolean,
+): Terms {
+  const named = (columns: Record<string, string>) => Object.entries(columns).map(([name, sql]) => `${sql} as ${name}`)
+  const groups = [...places, ...named(keys)]
+  const inner = `select ${[...groups, ...named(sums)].join(', ')} from ${rows}${joins} where ${where} group by ${groups.map((_, i) => i + 1).join(', ')}`
+  const all = withLeftOut ? [...terms, leftOut] : terms
+  return {
+    rows: `select ${[`${row}.number`, `${row}.interval`, ...numbered(all)].join(', ')} from (${inner}) ${row}${exchange}`,
+    terms: all.length,
+  }
 }
 
 const zeros = (terms: number) => new Array<bigint>(terms).fill(0n)

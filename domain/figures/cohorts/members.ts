@@ -71,7 +71,7 @@ export async function findMembers(reader: FactReader, asked: MembersAsked, start
 
 /** SQL for the index of the cohort of an anchor. */
 export const cohortSql = (anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): string =>
-  intervalSql(anchor, { starts, end: range.to }, dialect.floorDivide)
+  intervalSql(anchor, { starts, end: range.to }, dialect.divide)
 
 /** The counts of all segments and cohorts that have users. */
 export async function countByCohort(source: FactReader['source'], members: Members): Promise<MemberCount[]> {

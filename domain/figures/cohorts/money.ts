@@ -27,7 +27,7 @@ async function shareSql(source: FactSource, rates: ProceedsRates): Promise<strin
 
 /** a × b ÷ c of numbers that are not negative, half away from zero, as the facts have the parts of stated amounts. */
 const partSql = ({ dialect }: FactSource, a: string, b: string, c: string): string =>
-  `cast(${dialect.floorDivide(`(2 * ${dialect.wide(a)} * ${b} + ${c})`, `(2 * ${dialect.wide(c)})`)} as bigint)`
+  `cast(${dialect.divideWide(`(2 * ${dialect.wide(a)} * ${b} + ${c})`, `(2 * ${dialect.wide(c)})`)} as bigint)`
 
 /**
  * Gross: amounts. Net: proceeds less those of what went back until `now`, as stated or by the share of the platform. In a currency without any

@@ -38,7 +38,7 @@ function paid(source: FactSource, { members, mode, days, money, exchange }: Paym
   const { dialect } = source
   const isRestricted = condition !== null || segments !== null
   const own = `t.${anchor}`
-  const day = `greatest(${dialect.floorDivide(`(t.happened - ${own})`, String(DAY))}, 0)`
+  const day = `greatest(${dialect.divide(`(t.happened - ${own})`, String(DAY))}, 0)`
   const period = mode === 'by_days' ? days('t.place') : 't.place'
   const which = mode === 'by_days' ? 't.kind between 2 and 5 and t.amount > 0' : `t.renewal <= ${LAST_RENEWAL}`
   return {

@@ -8,12 +8,15 @@ import type { FactSource } from '../source.ts'
 import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
 import { type Content, pull } from './pull.ts'
-import { onReplica } from './source.ts'
+import { onReplica, type Session } from './source.ts'
 
 /** A question waits so long until a replica is up to date; then it answers from what there is. */
 const PATIENCE_MS = 1_000
 /** The same when it must be up to date; then Postgres answers. */
 const LONG_PATIENCE_MS = 5_000
+
+/** Questions that a process asks at a time: so many connections are kept. */
+export const QUESTIONS_AT_ONCE = 2
 
 /** The facts of one environment in a file of DuckDB. */
 export type Replica = {
@@ -52,11 +55,15 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   }
   let pulledAt = -Infinity
   let usedAt = performance.now()
-  let content: Content
+  let content: Content = { generation: 0, seq: -1, asOf: 0 }
+  /** Of words of the facts, as far as they were asked for. */
+  let numbers = new Map<string, number>()
   const bring = async (known: Content | null, verify: boolean) => {
     const startedAt = performance.now()
+    const before = content.seq
     content = await pull(pool, { connection, schema: file.schema, folder, environment }, { known, verify, origin })
     pulledAt = startedAt
+    if (content.seq !== before) numbers = new Map()
   }
   try {
     await attached()
@@ -100,28 +107,36 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   }
 
   const asking = new Set<DuckDBConnection>()
+  const idle: Session[] = []
   async function ask<T>(work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
     usedAt = performance.now()
     await follow(how).catch(error => {
       throw error instanceof OutOfDate ? error : fallbackOf(error)
     })
-    const own = await instance.connect()
-    asking.add(own)
+    const session = idle.pop() ?? { connection: await instance.connect(), relations: new Map() }
+    asking.add(session.connection)
+    let isWhole = false
     try {
-      return await work(await onReplica(own, { schema: file.schema, deadline: how.deadline, asOf: await begin(own) }))
+      const snapshot = await begin(session.connection)
+      const answer = await work(await onReplica(session, { schema: file.schema, deadline: how.deadline, ...snapshot }))
+      // Its temporary tables serve the next question.
+      await session.connection.run('commit')
+      isWhole = true
+      return answer
     } finally {
-      asking.delete(own)
-      own.closeSync()
+      asking.delete(session.connection)
+      if (isWhole && idle.length < QUESTIONS_AT_ONCE) idle.push(session)
+      else session.connection.closeSync()
     }
   }
 
   /** Begins a transaction, and tells of which time its facts are. */
-  async function begin(own: DuckDBConnection): Promise<number> {
+  async function begin(own: DuckDBConnection): Promise<{ asOf: number; numbers: Map<string, number> }> {
     try {
       await own.run('begin')
       const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
       const [seq, asOf] = read.getRows()[0]!.map(Number)
-      return seq === content.seq ? content.asOf : asOf!
+      return seq === content.seq ? { asOf: content.asOf, numbers } : { asOf: asOf!, numbers: new Map() }
     } catch (error) {
       throw fallbackOf(error)
     }
@@ -131,6 +146,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     for (const own of asking) own.interrupt()
     await pulling?.catch(() => {})
     while (asking.size > 0) await pause(5)
+    for (const { connection: own } of idle.splice(0)) own.closeSync()
     if (keep) await connection.run(`detach database if exists ${file.schema}`)
     else await drop()
     connection.closeSync()

@@ -8,7 +8,7 @@ import type { FactSource } from '../source.ts'
 import { type Engine, startEngine } from './engine.ts'
 import { Fallback, type FallbackReason, fallbackOf, isFatal, OutOfDate } from './failure.ts'
 import { isWorthAReplica } from './is-worth.ts'
-import { type Asking, openReplica, type Replica } from './replica.ts'
+import { type Asking, openReplica, QUESTIONS_AT_ONCE, type Replica } from './replica.ts'
 
 /** `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. */
 export type ReplicaOptions = {
@@ -27,7 +27,6 @@ export type Replicas = {
   close: () => Promise<void>
 }
 
-const QUESTIONS_AT_ONCE = 2
 /** Of one process; the one that was used last the longest time ago is closed first. */
 const MOST_OPEN = 16
 /** Nobody tries again sooner to open a replica that failed. */

@@ -13,8 +13,8 @@ const dialectOf = (schema: string): Dialect => ({
     changes: `${schema}.${TABLES.changes.name}`,
     users: `${schema}.${TABLES.users.name}`,
   },
-  // DuckDB cuts a quotient towards zero.
-  floorDivide: (a, b) => `((${a} - ((${a} % ${b} + ${b}) % ${b})) // ${b})`,
+  divide: (a, b) => `(${a} // ${b})`,
+  divideWide: (a, b) => `(${a} // ${b})`,
   wide: expression => `(${expression})::hugeint`,
   sum: expression => `exact_sum(${expression})`,
 })
@@ -51,13 +51,18 @@ async function addRelation(connection: DuckDBConnection, { name, columns }: Figu
 
 const exact = (value: unknown): Value => (typeof value === 'number' ? BigInt(value) : (value as Value))
 
-/** The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). */
+/** A connection, with the relations that it has as temporary tables. */
+export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
+
+/**
+ * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `numbers`: of words, as
+ * far as they are known.
+ */
 export async function onReplica(
-  connection: DuckDBConnection,
-  { schema, asOf, deadline }: { schema: string; asOf: number; deadline: number },
+  { connection, relations }: Session,
+  { schema, asOf, deadline, numbers }: { schema: string; asOf: number; deadline: number; numbers: Map<string, number> },
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
-  const relations = new Map<string, FigureRelation>()
   const words = `${schema}.${TABLES.words.name}`
   const run = async (text: string, texts?: string[]): Promise<FigureRow[]> => {
     const left = deadline - performance.now()
@@ -95,10 +100,13 @@ export async function onReplica(
       throw new Fallback('times', 'only the log has the times of events')
     },
     async numbersOf(texts) {
-      if (texts.length === 0) return new Map()
-      // A word that no fact had for a while may have come back with another number.
-      const text = `select max(no) as no, word from ${words} where word in (select unnest($1)) group by word`
-      return new Map((await run(text, texts)).map(({ no, word }) => [word as string, Number(no)]))
+      const missing = texts.filter(text => !numbers.has(text))
+      if (missing.length > 0) {
+        // A word that no fact had for a while may have come back with another number.
+        const text = `select max(no) as no, word from ${words} where word in (select unnest($1)) group by word`
+        for (const { no, word } of await run(text, missing)) numbers.set(word as string, Number(no))
+      }
+      return new Map(texts.flatMap(text => (numbers.has(text) ? [[text, numbers.get(text)!] as const] : [])))
     },
     async wordsOf(numbers) {
       if (numbers.length === 0) return new Map()

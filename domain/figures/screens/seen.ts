@@ -13,7 +13,7 @@ export type SeenScreens = { impressions: bigint[]; views: bigint[] }
  */
 export const seenScreens = (scanning: Pool, environment: Environment, grid: Grid, now: number): Promise<SeenScreens> =>
   onPostgres(scanning, environment, async source => {
-    const interval = intervalSql('s.happened', grid, source.dialect.floorDivide)
+    const interval = intervalSql('s.happened', grid, source.dialect.divide)
     const rows = await source.query({
       text: `select ${interval} as interval, sum(case when s.name = 'screen_shown' then 1 else 0 end) as impressions,
           sum(case when s.name = 'screen_shown' then 0 else 1 end) as views

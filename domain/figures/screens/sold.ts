@@ -52,9 +52,8 @@ export const soldByScreens = (
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, question)
     const scan = await scanOfScreens(context, which)
-    const terms = [...scan.terms, scan.leftOut!]
-    const tallies = await tally(context, scan, { grid: frame.grid, reach: 'within', terms })
-    const { at } = tallies.get(ALL) ?? emptyTally(frame.grid.starts.length, terms.length)
+    const tallies = await tally(context, scan, { grid: frame.grid, reach: 'within', withLeftOut: true })
+    const { at } = tallies.get(ALL) ?? emptyTally(frame.grid.starts.length, scan.terms.length + 1)
     const isLeft = at.slice(frame.lead).some(sums => sums.at(-1) !== 0n)
     return {
       sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, at.map(sums => sums[i]!)])) as SoldByScreens,
