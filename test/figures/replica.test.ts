@@ -1,0 +1,218 @@
+import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { proceedsRates } from '../../domain/events/money.ts'
+import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
+import { type ReplicaOptions, type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
+import type { FactSource, FigureRow } from '../../domain/figures/source.ts'
+import { connect, type Pool } from '../../store/connect.ts'
+import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
+
+let api: TestApi
+let scanning: Pool
+let folder: string
+let project: TestProjectKeys
+const opened: Replicas[] = []
+
+beforeAll(async () => {
+  api = await startApi()
+  scanning = connect({ url: api.databaseUrl, scans: true })
+})
+afterAll(async () => {
+  await scanning.end()
+  await api.stop()
+})
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perennial-replica-test-'))
+  project = await api.newProject()
+  return async () => {
+    await Promise.all(opened.splice(0).map(replicas => replicas.close()))
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+let sales = 0
+async function sell(count: number, price = '10', user?: string): Promise<void> {
+  const events = Array.from({ length: count }, () => {
+    const n = sales++
+    return {
+      ...{
+        event_id: `sale-${n}`,
+        event_name: 'in_app_purchase',
+        ...(user ? { customer_uid: user } : { identity_id: `user-${n}` }),
+        platform: 'iOS',
+        product_id: 'coins',
+      },
+      ...{ happened_at: '2026-03-01T12:00:00Z', transaction: { transaction_id: `sale-${n}` }, price, currency: 'USD' },
+    }
+  })
+  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
+  expect(body).toMatchObject({ created: count })
+}
+
+type Opened = { access: FactAccess; answers: string[]; errors: string[]; close: () => Promise<void> }
+
+/** Replicas as a process has them. */
+function open(options: Partial<ReplicaOptions> = {}): Opened {
+  const answers: string[] = []
+  const errors: string[] = []
+  const replicas = replicasOf({
+    ...{ pool: scanning, folder, memory: '384MB', from: 0 },
+    onAnswer: by => answers.push(by),
+    onError: error => errors.push(error.message),
+    ...options,
+  })
+  opened.push(replicas)
+  const access = { pool: api.pool, scanning, replicas, proceedsRates: proceedsRates({}) }
+  return { access, answers, errors, close: () => replicas.close() }
+}
+
+const soldBy = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>
+  query({
+    text: `select count(*) as sales, ${dialect.sum(dialect.wide('t.amount'))} as money from ${dialect.tables.transactions} t where t.kind = 5`,
+  })
+
+async function sold({ access }: Opened): Promise<{ sales: number; money: bigint }> {
+  const [row] = await withFacts(access, project.production, soldBy)
+  return { sales: Number(row!.sales), money: row!.money as bigint }
+}
+
+const dollars = (count: number) => BigInt(count) * 10_000_000n
+const files = async () => (await readdir(folder)).filter(name => name.endsWith('.duckdb'))
+
+test('what was posted is in the next answer, and after a restart the file serves again', async () => {
+  await sell(3)
+  const first = open()
+  expect(await sold(first)).toEqual({ sales: 3, money: dollars(3) })
+  for (let n = 4; n < 8; n++) {
+    await sell(1)
+    expect(await sold(first)).toEqual({ sales: n, money: dollars(n) })
+  }
+  expect(new Set(first.answers)).toEqual(new Set(['replica']))
+  await first.close()
+  await sell(1)
+  const second = open()
+  expect(await sold(second)).toEqual({ sales: 8, money: dollars(8) })
+  expect([second.answers, second.errors, (await files()).length]).toEqual([['replica'], [], 1])
+})
+
+describe('a file that is of no use is made anew', () => {
+  const SPOILED: Record<string, (path: string) => Promise<unknown>> = {
+    'was truncated': path => truncate(path, 5_000),
+    'is empty': path => truncate(path, 0),
+    'is none of DuckDB': path => writeFile(path, 'x'.repeat(100_000)),
+    'has facts of another past': () =>
+      api.pool.query('update transaction_facts set amount = amount + 1000000 where environment = $1', [project.production]),
+    'is of another generation': () =>
+      api.pool.query(
+        `with moved as (update transaction_facts set generation = 2 where environment = $1), users as (update user_facts set generation = 2 where environment = $1)
+         update fact_state set generation = 2 where environment = $1`,
+        [project.production],
+      ),
+    'misses tombstones that are gone': () =>
+      api.pool.query('update fact_state set seq = seq + 10, pruned_seq = seq + 5 where environment = $1', [project.production]),
+    'is ahead of a database from a backup': () =>
+      api.pool.query('update fact_state set seq = seq - 1 where environment = $1', [project.production]),
+  }
+
+  test.each(Object.entries(SPOILED))('%s', async (_name, spoil) => {
+    await sell(2)
+    const before = open()
+    await sold(before)
+    await before.close()
+    await spoil(join(folder, (await files())[0]!))
+    const after = open()
+    const { rows } = await api.pool.query<{ sales: number; money: string }>(
+      'select count(*)::int as sales, sum(amount)::text as money from transaction_facts where environment = $1 and kind = 5',
+      [project.production],
+    )
+    expect(await sold(after)).toEqual({ sales: rows[0]!.sales, money: BigInt(rows[0]!.money) })
+    expect([after.answers, after.errors]).toEqual([['replica'], []])
+  })
+})
+
+test('a new generation reaches a replica that is open', async () => {
+  await sell(2)
+  const one = open()
+  await sold(one)
+  await api.pool.query(
+    `with gone as (delete from transaction_facts where environment = $1) update fact_state set generation = 2, seq = seq + 1 where environment = $1`,
+    [project.production],
+  )
+  expect((await sold(one)).sales).toBe(0)
+  expect((await sold(one)).sales).toBe(0)
+  expect(one.answers).toEqual(['replica', 'building', 'replica'])
+})
+
+test('where no file can be written, a temporary folder serves', async () => {
+  await sell(1)
+  await writeFile(join(folder, 'replicas'), 'not a folder')
+  const one = open({ folder: join(folder, 'replicas') })
+  expect(await sold(one)).toEqual({ sales: 1, money: dollars(1) })
+  expect(one.answers).toEqual(['replica'])
+})
+
+test('what an earlier version of the service left is removed', async () => {
+  await sell(1)
+  await mkdir(folder, { recursive: true })
+  await writeFile(join(folder, '7-0123456789ab-0.duckdb'), '')
+  await sold(open())
+  expect(await files()).not.toContain('7-0123456789ab-0.duckdb')
+})
+
+test('without memory for a question Postgres answers, and it is counted', async () => {
+  await sell(5)
+  const one = open({ memory: '1MB' })
+  expect(await sold(one)).toEqual({ sales: 5, money: dollars(5) })
+  expect(one.answers).toHaveLength(1)
+  expect(['memory', 'broken']).toContain(one.answers[0])
+})
+
+test('a sum of more than 128 bits is that of Postgres', async () => {
+  await sell(3, '999999999999.999999')
+  const one = open()
+  const huge = '170141183460469231731'
+  const text = ({ dialect }: FactSource) =>
+    `select ${dialect.sum(`${dialect.wide('t.amount')} * ${huge}`)} as money from ${dialect.tables.transactions} t where t.kind = 5`
+  const [row] = await withFacts(one.access, project.production, source => source.query({ text: text(source) }))
+  expect(row!.money).toBe(3n * 999_999_999_999_999_999n * BigInt(huge))
+  expect(one.answers).toEqual(['overflow'])
+})
+
+test('who was erased is in no replica after the next question', async () => {
+  await sell(2)
+  const leaver = (await api.call('POST', '/v4/users', { key: project.secret, body: { environment: 'prod' } })).body.id
+  await sell(1, '10', leaver)
+  const one = open()
+  expect((await sold(one)).sales).toBe(3)
+  expect((await api.call('DELETE', `/v4/customers/${leaver}`, { key: project.secret })).status).toBeLessThan(300)
+  expect((await sold(one)).sales).toBe(2)
+  const left = await withFacts(one.access, project.production, ({ query, dialect }) =>
+    query({ text: `select count(*) as n from ${dialect.tables.users} u` }),
+  )
+  expect([left[0]!.n, new Set(one.answers)]).toEqual([2n, new Set(['replica'])])
+})
+
+test('after any pulls a replica has the facts of a new one', async () => {
+  const followed = open()
+  for (let n = 0; n < 8; n++) {
+    await sell(1 + (n % 3), String(5 + n))
+    if (n % 3 === 2)
+      await api.pool.query(
+        'insert into stale_users (environment, user_no) select environment, no from users where environment = $1 on conflict do nothing',
+        [project.production],
+      )
+    await sold(followed)
+  }
+  const fresh = open({ folder: join(folder, 'fresh') })
+  const contentOf = (access: FactAccess) =>
+    withFacts(access, project.production, async ({ query, dialect }) => {
+      const { transactions, changes, users } = dialect.tables
+      const all = [`${transactions} t order by t.id`, `${changes} t order by t.id`, `${users} t order by t.user_no`]
+      return Promise.all(all.map(from => query({ text: `select t.* from ${from}` })))
+    })
+  expect(await contentOf(followed.access)).toEqual(await contentOf(fresh.access))
+  expect([...followed.answers, ...fresh.answers].every(by => by === 'replica')).toBe(true)
+})
