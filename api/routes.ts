@@ -3,6 +3,7 @@ import type { Route } from './dispatch.ts'
 import type { ApiOperation } from './operation.ts'
 import * as analyticsCharts from './v4/analytics-charts.ts'
 import * as analyticsCohorts from './v4/analytics-cohorts.ts'
+import * as analyticsInsights from './v4/analytics-insights.ts'
 import * as analyticsMeta from './v4/analytics-meta.ts'
 import * as auditLog from './v4/audit-log.ts'
 import * as automationRuns from './v4/automation-runs.ts'
@@ -35,6 +36,7 @@ import * as users from './v4/users.ts'
 const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...analyticsCharts,
   ...analyticsCohorts,
+  ...analyticsInsights,
   ...analyticsMeta,
   ...auditLog,
   ...automationRuns,

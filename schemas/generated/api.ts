@@ -1677,6 +1677,33 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/insights": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get insights
+         * @description What stands out in the last complete days (UTC), compared with as many days before, by fixed rules: the page
+         *     [analytics](/docs/analytics#insights) lists them. Money is in USD. A result is kept for each length of the period and answers for six hours.
+         */
+        get: operations["v4GetAnalyticsInsights"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/analytics/cohorts": {
         parameters: {
             query?: never;
@@ -3256,6 +3283,42 @@ export interface components {
             modes: components["schemas"]["AnalyticsLabel"][];
             segmentations: components["schemas"]["AnalyticsLabel"][];
             filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+        };
+        AnalyticsInsights: {
+            /** @enum {string} */
+            object: "analytics_insights";
+            url: string;
+            /**
+             * Format: date-time
+             * @description When the result was computed; now when nothing is kept.
+             */
+            generated_at: string;
+            period_days: number;
+            /**
+             * @description Null without enough data.
+             * @enum {string|null}
+             */
+            health: "healthy" | "watch" | "critical" | null;
+            /** @description 10 is best. Without meaning when `health` is null. */
+            health_score: number;
+            /** @description Whether the result was computed for an earlier request. */
+            is_cached: boolean;
+            /** @description Whether the result is older than six hours. */
+            is_stale: boolean;
+            /** @description Fewer than 30 users, or fewer than 10 paid transactions in both periods. */
+            is_insufficient_data: boolean;
+            summary: string;
+            insights: components["schemas"]["AnalyticsInsight"][];
+        };
+        AnalyticsInsight: {
+            /** @enum {string} */
+            type: "critical" | "positive" | "tip" | "info";
+            /** @description Code of the chart to look at. */
+            metric: string;
+            title: string;
+            body: string;
+            /** @description What to do about it; may be empty. */
+            action: string;
         };
         /**
          * @example {
@@ -12926,6 +12989,64 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnalyticsCurrencies"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsInsights: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Length of the period in days.
+                 * @example 30
+                 */
+                period?: number;
+                /**
+                 * @description Computes now, whatever is kept. Not together with `cached_only`.
+                 * @example true
+                 */
+                force?: boolean;
+                /**
+                 * @description Never computes: answers what is kept, of whatever age.
+                 * @example true
+                 */
+                cached_only?: boolean;
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The insights. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsInsights"];
                 };
             };
             400: components["responses"]["BadRequest"];

@@ -46,6 +46,7 @@ export interface QueryDefaults {
   v4GetScreensAnalyticsOverview: 'unit' | 'currency'
   v4GetScreen: 'render'
   v4GetScreenAnalytics: 'unit' | 'currency'
+  v4GetAnalyticsInsights: 'period' | 'force' | 'cached_only'
   v4GetAnalyticsCohorts: 'mode' | 'grouping' | 'cohort_definition' | 'revenue_type' | 'currency' | 'fresh'
   v4GetAnalyticsLtv: 'mode' | 'revenue_type' | 'currency' | 'fresh'
   v4GetAnalyticsLtvTrialConversion: 'mode' | 'revenue_type' | 'currency' | 'fresh'
@@ -1816,6 +1817,31 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.v4GetAnalyticsChartMetaQuery,
       body: null,
       answer: { 200: v.answerAnalyticsCurrencies, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v4GetAnalyticsInsights',
+    method: 'GET',
+    path: '/v4/analytics/insights',
+    tag: 'Analytics',
+    status: 200,
+    auth: 'secret',
+    sandboxOnly: false,
+    currentKey: false,
+    idempotent: false,
+    pagination: 'none',
+    body: null,
+    query: [
+      { name: 'period', type: 'integer', array: false },
+      { name: 'force', type: 'boolean', array: false },
+      { name: 'cached_only', type: 'boolean', array: false },
+      { name: 'environment', type: 'integer', array: false },
+    ],
+    validate: {
+      path: null,
+      query: v.v4GetAnalyticsInsightsQuery,
+      body: null,
+      answer: { 200: v.answerAnalyticsInsights, 400: v.answerError, 401: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

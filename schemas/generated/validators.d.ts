@@ -104,6 +104,8 @@ export const answerScreenAnalytics: ValidateFunction
 export const answerAnalyticsChartMeta: ValidateFunction
 export const v4GetAnalyticsChartMetaQuery: ValidateFunction
 export const answerAnalyticsCurrencies: ValidateFunction
+export const answerAnalyticsInsights: ValidateFunction
+export const v4GetAnalyticsInsightsQuery: ValidateFunction
 export const answerAnalyticsCohorts: ValidateFunction
 export const v4GetAnalyticsCohortsQuery: ValidateFunction
 export const answerAnalyticsCohortsMeta: ValidateFunction

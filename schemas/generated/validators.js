@@ -29294,10 +29294,599 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
   validate204.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsCohorts = validate205;
-var schema350 = { "type": "object", "required": ["object", "url", "mode", "grouping", "cohort_definition", "revenue_type", "cohort_from", "cohort_to", "currency", "period_labels", "cohorts", "total", "max_values", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts"] }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"] }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"] }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"] }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "period_labels": { "type": "array", "items": { "type": "string" } }, "cohorts": { "type": "array", "items": { "$ref": "answer:AnalyticsCohort" } }, "total": { "$ref": "answer:AnalyticsCohortTotal" }, "max_values": { "$ref": "answer:AnalyticsCohortMetrics" }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortSegment" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsCohorts" };
-var schema352 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" } }, "$id": "answer:AnalyticsCohortPeriod" };
+var answerAnalyticsInsights = validate205;
+var schema350 = { "type": "object", "required": ["object", "url", "generated_at", "period_days", "health", "health_score", "is_cached", "is_stale", "is_insufficient_data", "summary", "insights"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_insights"] }, "url": { "type": "string" }, "generated_at": { "type": "string", "format": "date-time" }, "period_days": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "health": { "type": ["string", "null"], "enum": ["healthy", "watch", "critical", null] }, "health_score": { "type": "integer", "minimum": 0, "maximum": 10 }, "is_cached": { "type": "boolean" }, "is_stale": { "type": "boolean" }, "is_insufficient_data": { "type": "boolean" }, "summary": { "type": "string" }, "insights": { "type": "array", "items": { "$ref": "answer:AnalyticsInsight" } } }, "$id": "answer:AnalyticsInsights" };
+var schema351 = { "type": "object", "required": ["type", "metric", "title", "body", "action"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["critical", "positive", "tip", "info"] }, "metric": { "type": "string" }, "title": { "type": "string" }, "body": { "type": "string" }, "action": { "type": "string" } }, "$id": "answer:AnalyticsInsight" };
+function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.object === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.url === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.generated_at === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "generated_at" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.period_days === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "period_days" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.health === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "health" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.health_score === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "health_score" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.is_cached === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_cached" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.is_stale === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_stale" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.is_insufficient_data === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_insufficient_data" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.summary === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "summary" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    if (data.insights === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "insights" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema350.properties, key0)) {
+        const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (!(data0 === "analytics_insights")) {
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema350.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
+    }
+    if (data.url !== void 0) {
+      if (typeof data.url !== "string") {
+        const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.generated_at !== void 0) {
+      let data2 = data.generated_at;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err15 = { instancePath: instancePath + "/generated_at", schemaPath: "#/properties/generated_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+      } else {
+        const err16 = { instancePath: instancePath + "/generated_at", schemaPath: "#/properties/generated_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.period_days !== void 0) {
+      let data3 = data.period_days;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err17 = { instancePath: instancePath + "/period_days", schemaPath: "#/properties/period_days/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err18 = { instancePath: instancePath + "/period_days", schemaPath: "#/properties/period_days/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err19 = { instancePath: instancePath + "/period_days", schemaPath: "#/properties/period_days/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.health !== void 0) {
+      let data4 = data.health;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err20 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/type", keyword: "type", params: { type: schema350.properties.health.type } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+      if (!(data4 === "healthy" || data4 === "watch" || data4 === "critical" || data4 === null)) {
+        const err21 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/enum", keyword: "enum", params: { allowedValues: schema350.properties.health.enum } };
+        if (vErrors === null) {
+          vErrors = [err21];
+        } else {
+          vErrors.push(err21);
+        }
+        errors++;
+      }
+    }
+    if (data.health_score !== void 0) {
+      let data5 = data.health_score;
+      if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+        const err22 = { instancePath: instancePath + "/health_score", schemaPath: "#/properties/health_score/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+      if (typeof data5 == "number" && isFinite(data5)) {
+        if (data5 > 10 || isNaN(data5)) {
+          const err23 = { instancePath: instancePath + "/health_score", schemaPath: "#/properties/health_score/maximum", keyword: "maximum", params: { comparison: "<=", limit: 10 } };
+          if (vErrors === null) {
+            vErrors = [err23];
+          } else {
+            vErrors.push(err23);
+          }
+          errors++;
+        }
+        if (data5 < 0 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/health_score", schemaPath: "#/properties/health_score/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.is_cached !== void 0) {
+      if (typeof data.is_cached !== "boolean") {
+        const err25 = { instancePath: instancePath + "/is_cached", schemaPath: "#/properties/is_cached/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+    }
+    if (data.is_stale !== void 0) {
+      if (typeof data.is_stale !== "boolean") {
+        const err26 = { instancePath: instancePath + "/is_stale", schemaPath: "#/properties/is_stale/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+    }
+    if (data.is_insufficient_data !== void 0) {
+      if (typeof data.is_insufficient_data !== "boolean") {
+        const err27 = { instancePath: instancePath + "/is_insufficient_data", schemaPath: "#/properties/is_insufficient_data/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.summary !== void 0) {
+      if (typeof data.summary !== "string") {
+        const err28 = { instancePath: instancePath + "/summary", schemaPath: "#/properties/summary/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+    }
+    if (data.insights !== void 0) {
+      let data10 = data.insights;
+      if (Array.isArray(data10)) {
+        const len0 = data10.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data11 = data10[i0];
+          if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+            if (data11.type === void 0) {
+              const err29 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err29];
+              } else {
+                vErrors.push(err29);
+              }
+              errors++;
+            }
+            if (data11.metric === void 0) {
+              const err30 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/required", keyword: "required", params: { missingProperty: "metric" } };
+              if (vErrors === null) {
+                vErrors = [err30];
+              } else {
+                vErrors.push(err30);
+              }
+              errors++;
+            }
+            if (data11.title === void 0) {
+              const err31 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/required", keyword: "required", params: { missingProperty: "title" } };
+              if (vErrors === null) {
+                vErrors = [err31];
+              } else {
+                vErrors.push(err31);
+              }
+              errors++;
+            }
+            if (data11.body === void 0) {
+              const err32 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/required", keyword: "required", params: { missingProperty: "body" } };
+              if (vErrors === null) {
+                vErrors = [err32];
+              } else {
+                vErrors.push(err32);
+              }
+              errors++;
+            }
+            if (data11.action === void 0) {
+              const err33 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/required", keyword: "required", params: { missingProperty: "action" } };
+              if (vErrors === null) {
+                vErrors = [err33];
+              } else {
+                vErrors.push(err33);
+              }
+              errors++;
+            }
+            for (const key1 in data11) {
+              if (!(key1 === "type" || key1 === "metric" || key1 === "title" || key1 === "body" || key1 === "action")) {
+                const err34 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err34];
+                } else {
+                  vErrors.push(err34);
+                }
+                errors++;
+              }
+            }
+            if (data11.type !== void 0) {
+              let data12 = data11.type;
+              if (typeof data12 !== "string") {
+                const err35 = { instancePath: instancePath + "/insights/" + i0 + "/type", schemaPath: "answer:AnalyticsInsight/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err35];
+                } else {
+                  vErrors.push(err35);
+                }
+                errors++;
+              }
+              if (!(data12 === "critical" || data12 === "positive" || data12 === "tip" || data12 === "info")) {
+                const err36 = { instancePath: instancePath + "/insights/" + i0 + "/type", schemaPath: "answer:AnalyticsInsight/properties/type/enum", keyword: "enum", params: { allowedValues: schema351.properties.type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err36];
+                } else {
+                  vErrors.push(err36);
+                }
+                errors++;
+              }
+            }
+            if (data11.metric !== void 0) {
+              if (typeof data11.metric !== "string") {
+                const err37 = { instancePath: instancePath + "/insights/" + i0 + "/metric", schemaPath: "answer:AnalyticsInsight/properties/metric/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err37];
+                } else {
+                  vErrors.push(err37);
+                }
+                errors++;
+              }
+            }
+            if (data11.title !== void 0) {
+              if (typeof data11.title !== "string") {
+                const err38 = { instancePath: instancePath + "/insights/" + i0 + "/title", schemaPath: "answer:AnalyticsInsight/properties/title/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err38];
+                } else {
+                  vErrors.push(err38);
+                }
+                errors++;
+              }
+            }
+            if (data11.body !== void 0) {
+              if (typeof data11.body !== "string") {
+                const err39 = { instancePath: instancePath + "/insights/" + i0 + "/body", schemaPath: "answer:AnalyticsInsight/properties/body/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err39];
+                } else {
+                  vErrors.push(err39);
+                }
+                errors++;
+              }
+            }
+            if (data11.action !== void 0) {
+              if (typeof data11.action !== "string") {
+                const err40 = { instancePath: instancePath + "/insights/" + i0 + "/action", schemaPath: "answer:AnalyticsInsight/properties/action/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err40];
+                } else {
+                  vErrors.push(err40);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err41 = { instancePath: instancePath + "/insights/" + i0, schemaPath: "answer:AnalyticsInsight/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err42 = { instancePath: instancePath + "/insights", schemaPath: "#/properties/insights/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err42];
+        } else {
+          vErrors.push(err42);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err43 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err43];
+    } else {
+      vErrors.push(err43);
+    }
+    errors++;
+  }
+  validate205.errors = vErrors;
+  return errors === 0;
+}
+var v4GetAnalyticsInsightsQuery = validate206;
+var schema352 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "period": { "type": "integer", "minimum": 1, "maximum": 365, "default": 30 }, "force": { "type": "boolean", "default": false }, "cached_only": { "type": "boolean", "default": false }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsInsightsQuery" };
 function validate206(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.period === void 0) {
+      data.period = 30;
+    }
+    if (data.force === void 0) {
+      data.force = false;
+    }
+    if (data.cached_only === void 0) {
+      data.cached_only = false;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "period" || key0 === "force" || key0 === "cached_only" || key0 === "environment")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    let data0 = data.period;
+    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+      const err1 = { instancePath: instancePath + "/period", schemaPath: "#/properties/period/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (typeof data0 == "number" && isFinite(data0)) {
+      if (data0 > 365 || isNaN(data0)) {
+        const err2 = { instancePath: instancePath + "/period", schemaPath: "#/properties/period/maximum", keyword: "maximum", params: { comparison: "<=", limit: 365 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+      if (data0 < 1 || isNaN(data0)) {
+        const err3 = { instancePath: instancePath + "/period", schemaPath: "#/properties/period/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.force !== "boolean") {
+      const err4 = { instancePath: instancePath + "/force", schemaPath: "#/properties/force/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (typeof data.cached_only !== "boolean") {
+      const err5 = { instancePath: instancePath + "/cached_only", schemaPath: "#/properties/cached_only/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.environment !== void 0) {
+      let data3 = data.environment;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err6 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+      if (!(data3 === 0 || data3 === 1)) {
+        const err7 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema352.properties.environment.enum } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err8 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err9 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err10];
+    } else {
+      vErrors.push(err10);
+    }
+    errors++;
+  }
+  validate206.errors = vErrors;
+  return errors === 0;
+}
+var answerAnalyticsCohorts = validate207;
+var schema353 = { "type": "object", "required": ["object", "url", "mode", "grouping", "cohort_definition", "revenue_type", "cohort_from", "cohort_to", "currency", "period_labels", "cohorts", "total", "max_values", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts"] }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"] }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"] }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"] }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "period_labels": { "type": "array", "items": { "type": "string" } }, "cohorts": { "type": "array", "items": { "$ref": "answer:AnalyticsCohort" } }, "total": { "$ref": "answer:AnalyticsCohortTotal" }, "max_values": { "$ref": "answer:AnalyticsCohortMetrics" }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortSegment" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsCohorts" };
+var schema355 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" } }, "$id": "answer:AnalyticsCohortPeriod" };
+function validate208(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -29554,7 +30143,7 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data5) {
-              if (!func36.call(schema352.properties, key1)) {
+              if (!func36.call(schema355.properties, key1)) {
                 const err25 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err25];
@@ -29759,16 +30348,16 @@ function validate206(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate206.errors = vErrors;
+  validate208.errors = vErrors;
   return errors === 0;
 }
-var schema353 = { "type": ["object", "null"], "required": ["label", "users", "periods"], "additionalProperties": false, "properties": { "label": { "type": "string" }, "users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "periods": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortPeriod" } } }, "$id": "answer:AnalyticsCohortTotal" };
-function validate208(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema356 = { "type": ["object", "null"], "required": ["label", "users", "periods"], "additionalProperties": false, "properties": { "label": { "type": "string" }, "users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "periods": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortPeriod" } } }, "$id": "answer:AnalyticsCohortTotal" };
+function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema353.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema356.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -29947,7 +30536,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data3) {
-              if (!func36.call(schema352.properties, key1)) {
+              if (!func36.call(schema355.properties, key1)) {
                 const err18 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err18];
@@ -30144,10 +30733,10 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate208.errors = vErrors;
+  validate210.errors = vErrors;
   return errors === 0;
 }
-function validate210(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate212(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -30235,8 +30824,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate206(data2[i0], { instancePath: instancePath + "/cohorts/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate206.errors : vErrors.concat(validate206.errors);
+          if (!validate208(data2[i0], { instancePath: instancePath + "/cohorts/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate208.errors : vErrors.concat(validate208.errors);
             errors = vErrors.length;
           }
         }
@@ -30251,8 +30840,8 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.total !== void 0) {
-      if (!validate208(data.total, { instancePath: instancePath + "/total", parentData: data, parentDataProperty: "total", rootData })) {
-        vErrors = vErrors === null ? validate208.errors : vErrors.concat(validate208.errors);
+      if (!validate210(data.total, { instancePath: instancePath + "/total", parentData: data, parentDataProperty: "total", rootData })) {
+        vErrors = vErrors === null ? validate210.errors : vErrors.concat(validate210.errors);
         errors = vErrors.length;
       }
     }
@@ -30455,10 +31044,10 @@ function validate210(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate210.errors = vErrors;
+  validate212.errors = vErrors;
   return errors === 0;
 }
-function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -30590,7 +31179,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema350.properties, key0)) {
+      if (!func36.call(schema353.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -30612,7 +31201,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_cohorts")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema350.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema353.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -30633,7 +31222,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/cohorts")) {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema350.properties.url.enum } };
+        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema353.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -30654,7 +31243,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "by_renewals" || data2 === "by_days")) {
-        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema350.properties.mode.enum } };
+        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema353.properties.mode.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -30675,7 +31264,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "day" || data3 === "week" || data3 === "month" || data3 === "quarter" || data3 === "year")) {
-        const err22 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema350.properties.grouping.enum } };
+        const err22 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema353.properties.grouping.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -30696,7 +31285,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "new_customers" || data4 === "initial_conversions" || data4 === "new_paying")) {
-        const err24 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema350.properties.cohort_definition.enum } };
+        const err24 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema353.properties.cohort_definition.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -30717,7 +31306,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "gross" || data5 === "net")) {
-        const err26 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema350.properties.revenue_type.enum } };
+        const err26 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema353.properties.revenue_type.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -30831,8 +31420,8 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data11)) {
         const len1 = data11.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate206(data11[i1], { instancePath: instancePath + "/cohorts/" + i1, parentData: data11, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate206.errors : vErrors.concat(validate206.errors);
+          if (!validate208(data11[i1], { instancePath: instancePath + "/cohorts/" + i1, parentData: data11, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate208.errors : vErrors.concat(validate208.errors);
             errors = vErrors.length;
           }
         }
@@ -30847,8 +31436,8 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.total !== void 0) {
-      if (!validate208(data.total, { instancePath: instancePath + "/total", parentData: data, parentDataProperty: "total", rootData })) {
-        vErrors = vErrors === null ? validate208.errors : vErrors.concat(validate208.errors);
+      if (!validate210(data.total, { instancePath: instancePath + "/total", parentData: data, parentDataProperty: "total", rootData })) {
+        vErrors = vErrors === null ? validate210.errors : vErrors.concat(validate210.errors);
         errors = vErrors.length;
       }
     }
@@ -31047,8 +31636,8 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data21)) {
         const len2 = data21.length;
         for (let i2 = 0; i2 < len2; i2++) {
-          if (!validate210(data21[i2], { instancePath: instancePath + "/segments/" + i2, parentData: data21, parentDataProperty: i2, rootData })) {
-            vErrors = vErrors === null ? validate210.errors : vErrors.concat(validate210.errors);
+          if (!validate212(data21[i2], { instancePath: instancePath + "/segments/" + i2, parentData: data21, parentDataProperty: i2, rootData })) {
+            vErrors = vErrors === null ? validate212.errors : vErrors.concat(validate212.errors);
             errors = vErrors.length;
           }
         }
@@ -31109,12 +31698,12 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate205.errors = vErrors;
+  validate207.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsCohortsQuery = validate215;
-var schema358 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
-function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsCohortsQuery = validate217;
+var schema361 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
+function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -31138,7 +31727,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema358.properties, key0)) {
+      if (!func36.call(schema361.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -31223,7 +31812,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "by_renewals" || data2 === "by_days")) {
-      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema358.properties.mode.enum } };
+      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema361.properties.mode.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -31242,7 +31831,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "day" || data3 === "week" || data3 === "month" || data3 === "quarter" || data3 === "year")) {
-      const err10 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema358.properties.grouping.enum } };
+      const err10 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema361.properties.grouping.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -31261,7 +31850,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "new_customers" || data4 === "initial_conversions" || data4 === "new_paying")) {
-      const err12 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema358.properties.cohort_definition.enum } };
+      const err12 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema361.properties.cohort_definition.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -31280,7 +31869,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "gross" || data5 === "net")) {
-      const err14 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema358.properties.revenue_type.enum } };
+      const err14 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema361.properties.revenue_type.enum } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -31340,7 +31929,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === 0 || data7 === 1)) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema358.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema361.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -32365,12 +32954,12 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate215.errors = vErrors;
+  validate217.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsCohortsMeta = validate216;
-var schema359 = { "type": "object", "required": ["object", "url", "modes", "groupings", "metrics", "cohort_definitions", "revenue_types", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "groupings": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "metrics": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "cohort_definitions": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "revenue_types": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsCohortsMeta" };
-function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsCohortsMeta = validate218;
+var schema362 = { "type": "object", "required": ["object", "url", "modes", "groupings", "metrics", "cohort_definitions", "revenue_types", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "groupings": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "metrics": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "cohort_definitions": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "revenue_types": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsCohortsMeta" };
+function validate218(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -32457,7 +33046,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema359.properties, key0)) {
+      if (!func36.call(schema362.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -32479,7 +33068,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_cohorts_meta")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema359.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema362.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -32500,7 +33089,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/cohorts/meta")) {
-        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema359.properties.url.enum } };
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema362.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -33006,12 +33595,12 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate216.errors = vErrors;
+  validate218.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsLtv = validate218;
-var schema366 = { "type": "object", "required": ["object", "url", "mode", "cohort_from", "cohort_to", "cohort_users", "paying_users", "revenue_type", "currency", "measure", "segment", "segments", "series", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv"] }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd"] }, "segment": { "type": ["string", "null"] }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvSegment" } }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvPoint" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsLtv" };
-function validate219(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsLtv = validate220;
+var schema369 = { "type": "object", "required": ["object", "url", "mode", "cohort_from", "cohort_to", "cohort_users", "paying_users", "revenue_type", "currency", "measure", "segment", "segments", "series", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv"] }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd"] }, "segment": { "type": ["string", "null"] }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvSegment" } }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvPoint" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsLtv" };
+function validate221(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -33349,10 +33938,10 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate219.errors = vErrors;
+  validate221.errors = vErrors;
   return errors === 0;
 }
-function validate218(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -33484,7 +34073,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema366.properties, key0)) {
+      if (!func36.call(schema369.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -33506,7 +34095,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema366.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema369.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -33527,7 +34116,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv")) {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema366.properties.url.enum } };
+        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema369.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -33548,7 +34137,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "by_days" || data2 === "by_renewals")) {
-        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema366.properties.mode.enum } };
+        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema369.properties.mode.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -33697,7 +34286,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "gross" || data7 === "net")) {
-        const err34 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema366.properties.revenue_type.enum } };
+        const err34 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema369.properties.revenue_type.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -33729,7 +34318,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "usd")) {
-        const err37 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema366.properties.measure.enum } };
+        const err37 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema369.properties.measure.enum } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -33741,7 +34330,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment !== void 0) {
       let data10 = data.segment;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema366.properties.segment.type } };
+        const err38 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema369.properties.segment.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -33755,8 +34344,8 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data11)) {
         const len0 = data11.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate219(data11[i0], { instancePath: instancePath + "/segments/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate219.errors : vErrors.concat(validate219.errors);
+          if (!validate221(data11[i0], { instancePath: instancePath + "/segments/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate221.errors : vErrors.concat(validate221.errors);
             errors = vErrors.length;
           }
         }
@@ -33999,12 +34588,12 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate218.errors = vErrors;
+  validate220.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsLtvQuery = validate222;
-var schema370 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
-function validate222(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsLtvQuery = validate224;
+var schema373 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
+function validate224(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -34022,7 +34611,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema370.properties, key0)) {
+      if (!func36.call(schema373.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -34107,7 +34696,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "by_days" || data2 === "by_renewals")) {
-      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema370.properties.mode.enum } };
+      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema373.properties.mode.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -34126,7 +34715,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "gross" || data3 === "net")) {
-      const err10 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema370.properties.revenue_type.enum } };
+      const err10 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema373.properties.revenue_type.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -34186,7 +34775,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === 0 || data5 === 1)) {
-        const err16 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema370.properties.environment.enum } };
+        const err16 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema373.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -35211,12 +35800,12 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate222.errors = vErrors;
+  validate224.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsLtvMeta = validate223;
-var schema371 = { "type": "object", "required": ["object", "url", "modes", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsLtvMeta" };
-function validate223(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsLtvMeta = validate225;
+var schema374 = { "type": "object", "required": ["object", "url", "modes", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsLtvMeta" };
+function validate225(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -35289,7 +35878,7 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv_meta")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema371.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema374.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -35310,7 +35899,7 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv/meta")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema371.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema374.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -35504,12 +36093,12 @@ function validate223(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate223.errors = vErrors;
+  validate225.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsTrialConversion = validate225;
-var schema374 = { "type": "object", "required": ["object", "url", "trials_started", "trials_converted", "conversion_rate", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_trial_conversion"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/trial-conversion"] }, "trials_started": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "trials_converted": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "conversion_rate": { "type": "number" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsTrialConversion" };
-function validate225(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsTrialConversion = validate227;
+var schema377 = { "type": "object", "required": ["object", "url", "trials_started", "trials_converted", "conversion_rate", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_trial_conversion"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/trial-conversion"] }, "trials_started": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "trials_converted": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "conversion_rate": { "type": "number" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsTrialConversion" };
+function validate227(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -35591,7 +36180,7 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv_trial_conversion")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema374.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema377.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -35612,7 +36201,7 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv/trial-conversion")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema374.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema377.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -35738,14 +36327,14 @@ function validate225(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate225.errors = vErrors;
+  validate227.errors = vErrors;
   return errors === 0;
 }
-var answerEventList = validate226;
-var schema375 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema377 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
+var answerEventList = validate228;
+var schema378 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema380 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" } }, "$id": "answer:Event" };
 var pattern132 = new RegExp("^/v4/events/.+$", "u");
-function validate227(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -35827,7 +36416,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema377.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema380.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -35883,7 +36472,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema377.properties.event_name.type } };
+        const err13 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema380.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -35895,7 +36484,7 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema377.properties.customer_uid.type } };
+        const err14 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema380.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -35944,10 +36533,10 @@ function validate227(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate227.errors = vErrors;
+  validate229.errors = vErrors;
   return errors === 0;
 }
-function validate226(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate228(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -36032,7 +36621,7 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema375.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema378.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -36055,8 +36644,8 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate227(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate227.errors : vErrors.concat(validate227.errors);
+          if (!validate229(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate229.errors : vErrors.concat(validate229.errors);
             errors = vErrors.length;
           }
         }
@@ -36090,12 +36679,12 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate226.errors = vErrors;
+  validate228.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate229;
-var schema380 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate231;
+var schema383 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -36191,7 +36780,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema380.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema383.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -36208,19 +36797,19 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate229.errors = vErrors;
+  validate231.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate230;
-var schema381 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema382 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema383 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate232;
+var schema384 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema385 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema386 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate234(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema383.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema386.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -36388,10 +36977,10 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate232.errors = vErrors;
+  validate234.errors = vErrors;
   return errors === 0;
 }
-function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate233(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -36487,7 +37076,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema382.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema385.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -36508,7 +37097,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema382.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema385.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -36520,7 +37109,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema382.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema385.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -36541,8 +37130,8 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.error !== void 0) {
-      if (!validate232(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate232.errors : vErrors.concat(validate232.errors);
+      if (!validate234(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate234.errors : vErrors.concat(validate234.errors);
         errors = vErrors.length;
       }
     }
@@ -36555,10 +37144,10 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate231.errors = vErrors;
+  validate233.errors = vErrors;
   return errors === 0;
 }
-function validate230(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -36640,7 +37229,7 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema381.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema384.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -36661,7 +37250,7 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema381.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema384.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -36789,8 +37378,8 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate231(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate231.errors : vErrors.concat(validate231.errors);
+          if (!validate233(data5[i0], { instancePath: instancePath + "/results/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate233.errors : vErrors.concat(validate233.errors);
             errors = vErrors.length;
           }
         }
@@ -36813,11 +37402,11 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate230.errors = vErrors;
+  validate232.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate235;
-function validate235(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate237;
+function validate237(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -36946,22 +37535,22 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate235.errors = vErrors;
+  validate237.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate236;
-var schema386 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema391 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var answerExport = validate238;
+var schema389 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema394 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
 var pattern135 = new RegExp("^/v4/exports/.+$", "u");
 var pattern140 = new RegExp("^https?://", "u");
-var schema392 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var schema395 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
 var pattern142 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate237(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema392.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema395.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -37282,10 +37871,10 @@ function validate237(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate237.errors = vErrors;
+  validate239.errors = vErrors;
   return errors === 0;
 }
-function validate236(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate238(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -37453,7 +38042,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema386.properties, key0)) {
+      if (!func36.call(schema389.properties, key0)) {
         const err18 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err18];
@@ -37475,7 +38064,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "export")) {
-        const err20 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema386.properties.object.enum } };
+        const err20 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema389.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -37540,7 +38129,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err26 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema386.properties.status.enum } };
+        const err26 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema389.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -37552,7 +38141,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema386.properties.platform.type } };
+        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema389.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -37561,7 +38150,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema386.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema389.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -37698,7 +38287,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.file_url !== void 0) {
       let data9 = data.file_url;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema386.properties.file_url.type } };
+        const err41 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema389.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -37730,7 +38319,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "events" || data10 === "customers" || data10 === "purchases")) {
-        const err44 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema386.properties.type.enum } };
+        const err44 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema389.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -37751,7 +38340,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err46 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema386.properties.format.enum } };
+        const err46 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema389.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -37772,7 +38361,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "none" || data12 === "gzip")) {
-        const err48 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema386.properties.compression.enum } };
+        const err48 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema389.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -37795,7 +38384,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_id !== void 0) {
       let data14 = data.segment_id;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err50 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema386.properties.segment_id.type } };
+        const err50 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema389.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -37839,7 +38428,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data16 = data.error;
       if (!(data16 && typeof data16 == "object" && !Array.isArray(data16)) && data16 !== null) {
-        const err54 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema391.type } };
+        const err54 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema394.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -37913,8 +38502,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate237(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate237.errors : vErrors.concat(validate237.errors);
+      if (!validate239(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate239.errors : vErrors.concat(validate239.errors);
         errors = vErrors.length;
       }
     }
@@ -37927,12 +38516,12 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate236.errors = vErrors;
+  validate238.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate239;
-var schema396 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false } }, "$id": "input:ExportInput" };
-function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate241;
+var schema399 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false } }, "$id": "input:ExportInput" };
+function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -38039,7 +38628,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "events" || data2 === "customers" || data2 === "purchases")) {
-      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema396.properties.type.enum } };
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "input:ExportInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema399.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -38058,7 +38647,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema396.properties.format.enum } };
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "input:ExportInput/properties/format/enum", keyword: "enum", params: { allowedValues: schema399.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -38068,7 +38657,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.platform;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema396.properties.platform.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/type", keyword: "type", params: { type: schema399.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -38077,7 +38666,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema396.properties.platform.enum } };
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "input:ExportInput/properties/platform/enum", keyword: "enum", params: { allowedValues: schema399.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -38087,7 +38676,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.segment_id;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema396.properties.segment_id.type } };
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "input:ExportInput/properties/segment_id/type", keyword: "type", params: { type: schema399.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -38117,7 +38706,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data6 === "none" || data6 === "gzip")) {
-      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema396.properties.compression.enum } };
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "input:ExportInput/properties/compression/enum", keyword: "enum", params: { allowedValues: schema399.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -38143,12 +38732,12 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate239.errors = vErrors;
+  validate241.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate240;
-var schema397 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate240(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate242;
+var schema400 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate242(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -38233,7 +38822,7 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema397.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema400.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -38256,8 +38845,8 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate236(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate236.errors : vErrors.concat(validate236.errors);
+          if (!validate238(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate238.errors : vErrors.concat(validate238.errors);
             errors = vErrors.length;
           }
         }
@@ -38322,11 +38911,11 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate240.errors = vErrors;
+  validate242.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate242;
-function validate242(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate244;
+function validate244(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -38409,16 +38998,16 @@ function validate242(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate242.errors = vErrors;
+  validate244.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportList = validate243;
-var schema403 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema405 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" } }, "$id": "answer:ScheduledReport" };
-var schema406 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
+var answerScheduledReportList = validate245;
+var schema406 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
+var schema408 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" } }, "$id": "answer:ScheduledReport" };
+var schema409 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
 var pattern144 = new RegExp("^/v4/scheduled-reports/.+$", "u");
 var pattern145 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
-function validate244(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -38613,7 +39202,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema405.properties, key0)) {
+      if (!func36.call(schema408.properties, key0)) {
         const err21 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -38635,7 +39224,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report")) {
-        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema405.properties.object.enum } };
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema408.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -38753,7 +39342,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === 1 || data5 === 3 || data5 === 7)) {
-        const err34 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/enum", keyword: "enum", params: { allowedValues: schema405.properties.included_range_days.enum } };
+        const err34 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/enum", keyword: "enum", params: { allowedValues: schema408.properties.included_range_days.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -38794,7 +39383,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active")) {
-        const err38 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema405.properties.status.enum } };
+        const err38 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema408.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -38815,7 +39404,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "sandbox" || data7 === "production")) {
-        const err40 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema405.properties.environment.enum } };
+        const err40 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema408.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -38890,7 +39479,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err47 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema406.properties.type.enum } };
+                const err47 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema409.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err47];
                 } else {
@@ -39080,7 +39669,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err65 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema405.properties.cadence.enum } };
+        const err65 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema408.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err65];
         } else {
@@ -39092,7 +39681,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.weekday !== void 0) {
       let data18 = data.weekday;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err66 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema405.properties.weekday.type } };
+        const err66 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema408.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -39101,7 +39690,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema405.properties.weekday.enum } };
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema408.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -39113,7 +39702,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.day_of_month !== void 0) {
       let data19 = data.day_of_month;
       if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err68 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema405.properties.day_of_month.type } };
+        const err68 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema408.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -39154,7 +39743,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err72 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema405.properties.missed.enum } };
+        const err72 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema408.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err72];
         } else {
@@ -39175,7 +39764,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data21 === "shift" || data21 === "skip")) {
-        const err74 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema405.properties.on_dst_gap.enum } };
+        const err74 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema408.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err74];
         } else {
@@ -39196,7 +39785,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data22 === "first" || data22 === "both")) {
-        const err76 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema405.properties.on_dst_overlap.enum } };
+        const err76 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema408.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err76];
         } else {
@@ -39217,7 +39806,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err78 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema405.properties.format.enum } };
+        const err78 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema408.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err78];
         } else {
@@ -39246,10 +39835,10 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate244.errors = vErrors;
+  validate246.errors = vErrors;
   return errors === 0;
 }
-function validate243(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate245(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39334,7 +39923,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema403.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema406.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -39357,8 +39946,8 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate244(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate244.errors : vErrors.concat(validate244.errors);
+          if (!validate246(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate246.errors : vErrors.concat(validate246.errors);
             errors = vErrors.length;
           }
         }
@@ -39392,11 +39981,11 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate243.errors = vErrors;
+  validate245.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportsQuery = validate246;
-function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportsQuery = validate248;
+function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39487,14 +40076,14 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate246.errors = vErrors;
+  validate248.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReport = validate244;
-var v4CreateScheduledReportBody = validate247;
-var schema412 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" } }, "$id": "input:ScheduledReportInput" };
-var schema413 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
-function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReport = validate246;
+var v4CreateScheduledReportBody = validate249;
+var schema415 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" } }, "$id": "input:ScheduledReportInput" };
+var schema416 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
+function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39578,7 +40167,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema412.properties, key0)) {
+      if (!func36.call(schema415.properties, key0)) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -39671,7 +40260,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === 1 || data2 === 3 || data2 === 7)) {
-        const err15 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/enum", keyword: "enum", params: { allowedValues: schema412.properties.included_range_days.enum } };
+        const err15 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/enum", keyword: "enum", params: { allowedValues: schema415.properties.included_range_days.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -39712,7 +40301,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "draft" || data3 === "active")) {
-        const err19 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema412.properties.status.enum } };
+        const err19 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema415.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -39733,7 +40322,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "sandbox" || data4 === "production")) {
-        const err21 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema412.properties.environment.enum } };
+        const err21 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema415.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -39815,7 +40404,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err27 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema413.properties.type.enum } };
+                  const err27 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema416.properties.type.enum } };
                   if (vErrors === null) {
                     vErrors = [err27];
                   } else {
@@ -39996,7 +40585,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err45 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema412.properties.cadence.enum } };
+      const err45 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema415.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -40006,7 +40595,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data12 = data.weekday;
     if (typeof data12 !== "string" && data12 !== null) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema412.properties.weekday.type } };
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema415.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -40015,7 +40604,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err47 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema412.properties.weekday.enum } };
+      const err47 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema415.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -40025,7 +40614,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data13 = data.day_of_month;
     if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err48 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema412.properties.day_of_month.type } };
+      const err48 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema415.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err48];
       } else {
@@ -40064,7 +40653,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err52 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema412.properties.missed.enum } };
+      const err52 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema415.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err52];
       } else {
@@ -40083,7 +40672,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data15 === "shift" || data15 === "skip")) {
-      const err54 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema412.properties.on_dst_gap.enum } };
+      const err54 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema415.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err54];
       } else {
@@ -40102,7 +40691,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data16 === "first" || data16 === "both")) {
-      const err56 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema412.properties.on_dst_overlap.enum } };
+      const err56 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema415.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err56];
       } else {
@@ -40121,7 +40710,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err58 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema412.properties.format.enum } };
+      const err58 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema415.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err58];
       } else {
@@ -40149,23 +40738,23 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate248.errors = vErrors;
+  validate250.errors = vErrors;
   return errors === 0;
 }
-function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate249(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate248(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate248.errors : vErrors.concat(validate248.errors);
+  if (!validate250(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate250.errors : vErrors.concat(validate250.errors);
     errors = vErrors.length;
   }
-  validate247.errors = vErrors;
+  validate249.errors = vErrors;
   return errors === 0;
 }
-var answerReportDestinationList = validate250;
-var schema414 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
-function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportDestinationList = validate252;
+var schema417 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
+function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40250,7 +40839,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports/destinations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema414.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema417.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -40316,7 +40905,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "target_integration")) {
-                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema406.properties.type.enum } };
+                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema409.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err14];
                 } else {
@@ -40419,11 +41008,11 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate250.errors = vErrors;
+  validate252.errors = vErrors;
   return errors === 0;
 }
-var v4GetScheduledReportPath = validate251;
-function validate251(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScheduledReportPath = validate253;
+function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40506,13 +41095,13 @@ function validate251(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate251.errors = vErrors;
+  validate253.errors = vErrors;
   return errors === 0;
 }
-var answerReportOperation = validate252;
-var schema419 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var answerReportOperation = validate254;
+var schema422 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
 var pattern150 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
-function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40576,7 +41165,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema419.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema422.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -40638,14 +41227,14 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate252.errors = vErrors;
+  validate254.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportRunList = validate253;
-var schema422 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var answerScheduledReportRunList = validate255;
+var schema425 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
 var pattern152 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema425 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
-function validate255(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema428 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+function validate257(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40778,7 +41367,7 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema425.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema428.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -40790,7 +41379,7 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema425.properties.reason.type } };
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema428.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -40834,7 +41423,7 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema425.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema428.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -40916,10 +41505,10 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate255.errors = vErrors;
+  validate257.errors = vErrors;
   return errors === 0;
 }
-function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate256(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -41096,7 +41685,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema422.properties, key0)) {
+      if (!func36.call(schema425.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -41118,7 +41707,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report_run")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema422.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema425.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -41205,7 +41794,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "scheduled" || data4 === "test")) {
-        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema422.properties.kind.enum } };
+        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema425.properties.kind.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -41217,7 +41806,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.slot !== void 0) {
       let data5 = data.slot;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema422.properties.slot.type } };
+        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema425.properties.slot.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -41322,7 +41911,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "pending" || data8 === "running" || data8 === "finished")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema422.properties.status.enum } };
+        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema425.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -41334,7 +41923,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.outcome !== void 0) {
       let data9 = data.outcome;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema422.properties.outcome.type } };
+        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema425.properties.outcome.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -41343,7 +41932,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "delivered" || data9 === "empty" || data9 === "withheld" || data9 === "failed" || data9 === "skipped" || data9 === null)) {
-        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema422.properties.outcome.enum } };
+        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema425.properties.outcome.enum } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -41355,7 +41944,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema422.properties.reason.type } };
+        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema425.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -41399,7 +41988,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.export_id !== void 0) {
       let data12 = data.export_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema422.properties.export_id.type } };
+        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema425.properties.export_id.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -41411,7 +42000,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rows !== void 0) {
       let data13 = data.rows;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema422.properties.rows.type } };
+        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema425.properties.rows.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -41486,8 +42075,8 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate255(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate255.errors : vErrors.concat(validate255.errors);
+          if (!validate257(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate257.errors : vErrors.concat(validate257.errors);
             errors = vErrors.length;
           }
         }
@@ -41605,10 +42194,10 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate254.errors = vErrors;
+  validate256.errors = vErrors;
   return errors === 0;
 }
-function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate255(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -41717,8 +42306,8 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate254(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate254.errors : vErrors.concat(validate254.errors);
+          if (!validate256(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate256.errors : vErrors.concat(validate256.errors);
             errors = vErrors.length;
           }
         }
@@ -41783,12 +42372,12 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate253.errors = vErrors;
+  validate255.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportRunsQuery = validate258;
-var schema433 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
-function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportRunsQuery = validate260;
+var schema436 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -41927,7 +42516,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema433.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema436.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -42018,11 +42607,11 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate258.errors = vErrors;
+  validate260.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunPath = validate259;
-function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunPath = validate261;
+function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42105,11 +42694,11 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate259.errors = vErrors;
+  validate261.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunBody = validate260;
-function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunBody = validate262;
+function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42245,16 +42834,16 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate260.errors = vErrors;
+  validate262.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationList = validate261;
-var schema438 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema440 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
-var schema441 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema442 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var answerIntegrationList = validate263;
+var schema441 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema443 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
+var schema444 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema445 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
 var pattern163 = new RegExp("^/v4/integrations/.+$", "u");
-function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42377,7 +42966,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema440.properties, key0)) {
+      if (!func36.call(schema443.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -42399,7 +42988,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema440.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema443.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -42486,7 +43075,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err23 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema441.enum } };
+        const err23 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema444.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -42507,7 +43096,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err25 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema442.enum } };
+        const err25 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema445.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -42665,7 +43254,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err40 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema440.properties.last_error_message.type } };
+        const err40 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema443.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -42715,10 +43304,10 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate262.errors = vErrors;
+  validate264.errors = vErrors;
   return errors === 0;
 }
-function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate263(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42803,7 +43392,7 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema438.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema441.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -42817,8 +43406,8 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate262(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate262.errors : vErrors.concat(validate262.errors);
+          if (!validate264(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate264.errors : vErrors.concat(validate264.errors);
             errors = vErrors.length;
           }
         }
@@ -42862,14 +43451,14 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate261.errors = vErrors;
+  validate263.errors = vErrors;
   return errors === 0;
 }
-var answerIntegration = validate262;
-var v4CreateIntegrationBody = validate264;
-var schema450 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema451 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
-function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegration = validate264;
+var v4CreateIntegrationBody = validate266;
+var schema453 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema454 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42964,7 +43553,7 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema453.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -42985,7 +43574,7 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema451.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -43003,24 +43592,24 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate265.errors = vErrors;
+  validate267.errors = vErrors;
   return errors === 0;
 }
-function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate266(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate265(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate265.errors : vErrors.concat(validate265.errors);
+  if (!validate267(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate267.errors : vErrors.concat(validate267.errors);
     errors = vErrors.length;
   }
-  validate264.errors = vErrors;
+  validate266.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationsMeta = validate267;
-var schema452 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema454 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
-function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationsMeta = validate269;
+var schema455 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema457 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43133,7 +43722,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema457.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -43158,7 +43747,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema441.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema444.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -43206,10 +43795,10 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate268.errors = vErrors;
+  validate270.errors = vErrors;
   return errors === 0;
 }
-function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate269(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43264,7 +43853,7 @@ function validate267(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema452.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema455.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -43285,7 +43874,7 @@ function validate267(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema452.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema455.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -43299,8 +43888,8 @@ function validate267(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate268(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate268.errors : vErrors.concat(validate268.errors);
+          if (!validate270(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate270.errors : vErrors.concat(validate270.errors);
             errors = vErrors.length;
           }
         }
@@ -43323,11 +43912,11 @@ function validate267(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate267.errors = vErrors;
+  validate269.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusPath = validate270;
-function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusPath = validate272;
+function validate272(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43410,12 +43999,12 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate270.errors = vErrors;
+  validate272.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusBody = validate271;
-var schema459 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
-function validate271(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusBody = validate273;
+var schema462 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate273(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43452,7 +44041,7 @@ function validate271(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema459.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema462.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -43490,17 +44079,17 @@ function validate271(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate271.errors = vErrors;
+  validate273.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationConfig = validate272;
-var schema460 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema462 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var answerIntegrationConfig = validate274;
+var schema463 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema465 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
 var pattern169 = new RegExp("^/v4/integrations/.+/config$", "u");
 var pattern170 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
 var pattern171 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern173 = new RegExp("^whsec_", "u");
-function validate272(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43587,7 +44176,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema460.properties, key0)) {
+      if (!func36.call(schema463.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -43609,7 +44198,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema460.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema463.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -43674,7 +44263,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema457.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -43721,7 +44310,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema462.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema465.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -43897,7 +44486,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema460.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema463.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -43969,13 +44558,13 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate272.errors = vErrors;
+  validate274.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationConfigBody = validate273;
-var schema466 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema468 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
-function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationConfigBody = validate275;
+var schema469 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema471 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44051,7 +44640,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema468.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema471.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -44292,7 +44881,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema466.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema469.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -44309,24 +44898,24 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate274.errors = vErrors;
+  validate276.errors = vErrors;
   return errors === 0;
 }
-function validate273(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate275(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate274(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate274.errors : vErrors.concat(validate274.errors);
+  if (!validate276(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate276.errors : vErrors.concat(validate276.errors);
     errors = vErrors.length;
   }
-  validate273.errors = vErrors;
+  validate275.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationTest = validate276;
-var schema470 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var answerIntegrationTest = validate278;
+var schema473 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
 var pattern176 = new RegExp("^/v4/integrations/.+/test$", "u");
-function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44408,7 +44997,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema470.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema473.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -44453,7 +45042,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema470.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema473.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -44517,7 +45106,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema470.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema473.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -44535,11 +45124,11 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate276.errors = vErrors;
+  validate278.errors = vErrors;
   return errors === 0;
 }
-var v4TestIntegrationBody = validate277;
-function validate277(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4TestIntegrationBody = validate279;
+function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44614,16 +45203,16 @@ function validate277(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate277.errors = vErrors;
+  validate279.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationDeliveryList = validate278;
+var answerIntegrationDeliveryList = validate280;
 var pattern178 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema475 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema476 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var schema478 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema479 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
 var pattern179 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema477 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
-function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema480 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44791,7 +45380,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema477.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema480.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -44823,7 +45412,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema477.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema480.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -44835,7 +45424,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema477.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema480.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -44853,10 +45442,10 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate280.errors = vErrors;
+  validate282.errors = vErrors;
   return errors === 0;
 }
-function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate281(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45006,7 +45595,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema475.properties, key0)) {
+      if (!func36.call(schema478.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -45028,7 +45617,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema475.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema478.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -45150,7 +45739,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema475.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema478.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -45171,7 +45760,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema475.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema478.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -45183,7 +45772,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema475.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema478.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -45204,7 +45793,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema476.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema479.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -45216,7 +45805,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema475.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema478.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -45225,7 +45814,7 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema475.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema478.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -45280,8 +45869,8 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data12.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate280(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate280.errors : vErrors.concat(validate280.errors);
+          if (!validate282(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate282.errors : vErrors.concat(validate282.errors);
             errors = vErrors.length;
           }
         }
@@ -45399,10 +45988,10 @@ function validate279(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate279.errors = vErrors;
+  validate281.errors = vErrors;
   return errors === 0;
 }
-function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45511,8 +46100,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate279(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate279.errors : vErrors.concat(validate279.errors);
+          if (!validate281(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate281.errors : vErrors.concat(validate281.errors);
             errors = vErrors.length;
           }
         }
@@ -45577,12 +46166,12 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate278.errors = vErrors;
+  validate280.errors = vErrors;
   return errors === 0;
 }
-var v4ListIntegrationDeliveriesQuery = validate283;
-var schema485 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
-function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListIntegrationDeliveriesQuery = validate285;
+var schema488 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45721,7 +46310,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema485.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema488.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -45998,12 +46587,12 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate283.errors = vErrors;
+  validate285.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationReplay = validate284;
-var schema486 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
-function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationReplay = validate286;
+var schema489 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46076,7 +46665,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema486.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema489.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -46119,7 +46708,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema486.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema489.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -46180,12 +46769,12 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate284.errors = vErrors;
+  validate286.errors = vErrors;
   return errors === 0;
 }
-var v4ReplayIntegrationDeliveriesBody = validate285;
-var schema488 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
-function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplayIntegrationDeliveriesBody = validate287;
+var schema491 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46417,7 +47006,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema488.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema491.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -46467,32 +47056,32 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate286.errors = vErrors;
+  validate288.errors = vErrors;
   return errors === 0;
 }
-function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate286(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate286.errors : vErrors.concat(validate286.errors);
+  if (!validate288(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate288.errors : vErrors.concat(validate288.errors);
     errors = vErrors.length;
   }
-  validate285.errors = vErrors;
+  validate287.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationList = validate288;
-var schema490 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema492 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema494 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var answerAutomationList = validate290;
+var schema493 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema495 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema497 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
 var pattern187 = new RegExp("^/v4/automations/.+$", "u");
-var schema495 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema496 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema497 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema499 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var schema498 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema499 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema500 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema502 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
 var pattern188 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
 var pattern189 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46587,7 +47176,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema499.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema502.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -46645,12 +47234,12 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate292.errors = vErrors;
+  validate294.errors = vErrors;
   return errors === 0;
 }
-var schema502 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var schema505 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
 var pattern191 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
-function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46754,7 +47343,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema502.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema505.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -46825,12 +47414,12 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate293.errors = vErrors;
+  validate295.errors = vErrors;
   return errors === 0;
 }
-var schema504 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
-var wrapper0 = { validate: validate291 };
-function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema507 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate293 };
+function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46860,10 +47449,10 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate295.errors = vErrors;
+  validate297.errors = vErrors;
   return errors === 0;
 }
-function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46967,7 +47556,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema504.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema507.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -46979,7 +47568,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema504.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema507.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -47124,8 +47713,8 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate295(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
+      if (!validate297(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
         errors = vErrors.length;
       }
     }
@@ -47138,11 +47727,11 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate294.errors = vErrors;
+  validate296.errors = vErrors;
   return errors === 0;
 }
-var schema508 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
-function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema511 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47259,10 +47848,10 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate298.errors = vErrors;
+  validate300.errors = vErrors;
   return errors === 0;
 }
-function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47357,7 +47946,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema508.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema511.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -47380,8 +47969,8 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate298(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate298.errors : vErrors.concat(validate298.errors);
+          if (!validate300(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate300.errors : vErrors.concat(validate300.errors);
             errors = vErrors.length;
           }
         }
@@ -47396,14 +47985,14 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate295(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
+      if (!validate297(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate295(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
+      if (!validate297(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
         errors = vErrors.length;
       }
     }
@@ -47416,11 +48005,11 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate297.errors = vErrors;
+  validate299.errors = vErrors;
   return errors === 0;
 }
-var schema512 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
-function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema515 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47515,7 +48104,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema512.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema515.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -47564,12 +48153,12 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate302.errors = vErrors;
+  validate304.errors = vErrors;
   return errors === 0;
 }
-var schema514 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var schema517 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
 var pattern197 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
-function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47673,7 +48262,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema514.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema517.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -47793,11 +48382,11 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate303.errors = vErrors;
+  validate305.errors = vErrors;
   return errors === 0;
 }
-var schema516 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
-function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema519 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47892,7 +48481,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema516.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema519.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -47941,11 +48530,11 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate304.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-var schema518 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
-function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema521 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48040,7 +48629,7 @@ function validate305(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema518.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema521.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -48089,11 +48678,11 @@ function validate305(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate305.errors = vErrors;
+  validate307.errors = vErrors;
   return errors === 0;
 }
-var schema520 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
-function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema523 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48197,7 +48786,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema520.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema523.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -48240,7 +48829,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema520.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema523.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -48287,11 +48876,11 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate306.errors = vErrors;
+  validate308.errors = vErrors;
   return errors === 0;
 }
-var schema522 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
-function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema525 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48395,7 +48984,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema522.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema525.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -48457,11 +49046,11 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate307.errors = vErrors;
+  validate309.errors = vErrors;
   return errors === 0;
 }
-var schema524 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
-function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema527 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48547,7 +49136,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema524.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema527.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -48565,10 +49154,10 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate308.errors = vErrors;
+  validate310.errors = vErrors;
   return errors === 0;
 }
-function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48576,58 +49165,58 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate292(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate292.errors : vErrors.concat(validate292.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_until") {
-        if (!validate293(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate293.errors : vErrors.concat(validate293.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_for_event") {
         if (!validate294(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate294.errors : vErrors.concat(validate294.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "wait_until") {
+        if (!validate295(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
+        if (!validate296(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate296.errors : vErrors.concat(validate296.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "branch") {
-        if (!validate297(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
+        if (!validate299(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate299.errors : vErrors.concat(validate299.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
-        if (!validate302(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate302.errors : vErrors.concat(validate302.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate303(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate303.errors : vErrors.concat(validate303.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
         if (!validate304(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate304.errors : vErrors.concat(validate304.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "email") {
         if (!validate305(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate305.errors : vErrors.concat(validate305.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "push") {
         if (!validate306(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate306.errors : vErrors.concat(validate306.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "screen") {
         if (!validate307(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate307.errors : vErrors.concat(validate307.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate308(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate308.errors : vErrors.concat(validate308.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate309(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate309.errors : vErrors.concat(validate309.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate310(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate310.errors : vErrors.concat(validate310.errors);
           errors = vErrors.length;
         }
       } else {
@@ -48657,10 +49246,10 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate291.errors = vErrors;
+  validate293.errors = vErrors;
   return errors === 0;
 }
-function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48742,7 +49331,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema495.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema498.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -48754,7 +49343,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema496.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema499.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -48763,7 +49352,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema496.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema499.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -48851,7 +49440,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema497.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema500.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -48929,7 +49518,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema495.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema498.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -48943,8 +49532,8 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len1 = data10.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate291(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate291.errors : vErrors.concat(validate291.errors);
+          if (!validate293(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate293.errors : vErrors.concat(validate293.errors);
             errors = vErrors.length;
           }
         }
@@ -49034,7 +49623,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema495.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema498.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -49073,10 +49662,10 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate290.errors = vErrors;
+  validate292.errors = vErrors;
   return errors === 0;
 }
-function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49176,7 +49765,7 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema492.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema495.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -49294,7 +49883,7 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema494.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema497.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -49304,8 +49893,8 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate290(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate290.errors : vErrors.concat(validate290.errors);
+      if (!validate292(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate292.errors : vErrors.concat(validate292.errors);
         errors = vErrors.length;
       }
     }
@@ -49350,10 +49939,10 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate289.errors = vErrors;
+  validate291.errors = vErrors;
   return errors === 0;
 }
-function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49438,7 +50027,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema490.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema493.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -49461,8 +50050,8 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate289(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate289.errors : vErrors.concat(validate289.errors);
+          if (!validate291(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate291.errors : vErrors.concat(validate291.errors);
             errors = vErrors.length;
           }
         }
@@ -49527,16 +50116,16 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate288.errors = vErrors;
+  validate290.errors = vErrors;
   return errors === 0;
 }
-var answerAutomation = validate289;
-var v4CreateAutomationBody = validate323;
-var schema529 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema530 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema531 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema533 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomation = validate291;
+var v4CreateAutomationBody = validate325;
+var schema532 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema533 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema534 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema536 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49640,7 +50229,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema533.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema536.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -49707,11 +50296,11 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate327.errors = vErrors;
+  validate329.errors = vErrors;
   return errors === 0;
 }
-var schema536 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema539 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49824,7 +50413,7 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema536.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema539.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -49913,12 +50502,12 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate328.errors = vErrors;
+  validate330.errors = vErrors;
   return errors === 0;
 }
-var schema538 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate326 };
-function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema541 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate328 };
+function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49987,10 +50576,10 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate330.errors = vErrors;
+  validate332.errors = vErrors;
   return errors === 0;
 }
-function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate331(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50103,7 +50692,7 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema538.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema541.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -50115,7 +50704,7 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema538.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema541.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -50326,8 +50915,8 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate330(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+      if (!validate332(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate332.errors : vErrors.concat(validate332.errors);
         errors = vErrors.length;
       }
     }
@@ -50340,11 +50929,11 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate329.errors = vErrors;
+  validate331.errors = vErrors;
   return errors === 0;
 }
-var schema542 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema545 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50448,7 +51037,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema542.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema545.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -50526,14 +51115,14 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate330(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+      if (!validate332(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate332.errors : vErrors.concat(validate332.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate330(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+      if (!validate332(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate332.errors : vErrors.concat(validate332.errors);
         errors = vErrors.length;
       }
     }
@@ -50546,11 +51135,11 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate332.errors = vErrors;
+  validate334.errors = vErrors;
   return errors === 0;
 }
-var schema544 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema547 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50654,7 +51243,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema544.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema547.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -50712,11 +51301,11 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate336.errors = vErrors;
+  validate338.errors = vErrors;
   return errors === 0;
 }
-var schema546 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema549 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50829,7 +51418,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema546.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema549.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -50976,11 +51565,11 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate337.errors = vErrors;
+  validate339.errors = vErrors;
   return errors === 0;
 }
-var schema548 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema551 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51084,7 +51673,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema548.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema551.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -51142,11 +51731,11 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate338.errors = vErrors;
+  validate340.errors = vErrors;
   return errors === 0;
 }
-var schema550 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema553 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51250,7 +51839,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema550.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema553.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -51308,11 +51897,11 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate339.errors = vErrors;
+  validate341.errors = vErrors;
   return errors === 0;
 }
-var schema552 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema555 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51425,7 +52014,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema552.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema555.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -51477,7 +52066,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema552.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema555.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -51533,11 +52122,11 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate340.errors = vErrors;
+  validate342.errors = vErrors;
   return errors === 0;
 }
-var schema554 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate341(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema557 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate343(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51650,7 +52239,7 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema554.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema557.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -51730,11 +52319,11 @@ function validate341(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate341.errors = vErrors;
+  validate343.errors = vErrors;
   return errors === 0;
 }
-var schema556 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate342(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema559 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate344(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51829,7 +52418,7 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema556.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema559.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -51847,10 +52436,10 @@ function validate342(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate342.errors = vErrors;
+  validate344.errors = vErrors;
   return errors === 0;
 }
-function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51858,58 +52447,58 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate327(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_until") {
-        if (!validate328(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_for_event") {
         if (!validate329(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate329.errors : vErrors.concat(validate329.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "wait_until") {
+        if (!validate330(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
+        if (!validate331(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate331.errors : vErrors.concat(validate331.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "branch") {
-        if (!validate332(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate332.errors : vErrors.concat(validate332.errors);
+        if (!validate334(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate334.errors : vErrors.concat(validate334.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
-        if (!validate336(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate336.errors : vErrors.concat(validate336.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate337(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate337.errors : vErrors.concat(validate337.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
         if (!validate338(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate338.errors : vErrors.concat(validate338.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "email") {
         if (!validate339(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate339.errors : vErrors.concat(validate339.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "push") {
         if (!validate340(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "screen") {
         if (!validate341(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate341.errors : vErrors.concat(validate341.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate342(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate342.errors : vErrors.concat(validate342.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate343(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate343.errors : vErrors.concat(validate343.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate344(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate344.errors : vErrors.concat(validate344.errors);
           errors = vErrors.length;
         }
       } else {
@@ -51939,10 +52528,10 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate326.errors = vErrors;
+  validate328.errors = vErrors;
   return errors === 0;
 }
-function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51972,7 +52561,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema530.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema533.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -51981,7 +52570,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema530.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema533.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -52101,7 +52690,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema531.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema534.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -52258,7 +52847,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema530.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema533.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -52325,8 +52914,8 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate326(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate326.errors : vErrors.concat(validate326.errors);
+            if (!validate328(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
               errors = vErrors.length;
             }
           }
@@ -52448,7 +53037,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema530.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema533.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -52485,10 +53074,10 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate325.errors = vErrors;
+  validate327.errors = vErrors;
   return errors === 0;
 }
-function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52615,7 +53204,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema529.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema532.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -52625,8 +53214,8 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate325(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+      if (!validate327(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
         errors = vErrors.length;
       }
     }
@@ -52639,22 +53228,22 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate324.errors = vErrors;
+  validate326.errors = vErrors;
   return errors === 0;
 }
-function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate324(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate324.errors : vErrors.concat(validate324.errors);
+  if (!validate326(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate326.errors : vErrors.concat(validate326.errors);
     errors = vErrors.length;
   }
-  validate323.errors = vErrors;
+  validate325.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate357;
-function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate359;
+function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52737,12 +53326,12 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate357.errors = vErrors;
+  validate359.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationStatusBody = validate358;
-var schema561 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate360;
+var schema564 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52779,7 +53368,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema561.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema564.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -52797,13 +53386,13 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate358.errors = vErrors;
+  validate360.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate359;
-var schema562 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var answerAutomationBacktest = validate361;
+var schema565 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
 var pattern221 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52890,7 +53479,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema562.properties, key0)) {
+      if (!func36.call(schema565.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -52912,7 +53501,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema562.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema565.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -53425,11 +54014,11 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate359.errors = vErrors;
+  validate361.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate360;
-function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate362;
+function validate363(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53508,8 +54097,8 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate325(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+      if (!validate327(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
         errors = vErrors.length;
       }
     }
@@ -53522,27 +54111,27 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate361.errors = vErrors;
+  validate363.errors = vErrors;
   return errors === 0;
 }
-function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate361(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+  if (!validate363(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate363.errors : vErrors.concat(validate363.errors);
     errors = vErrors.length;
   }
-  validate360.errors = vErrors;
+  validate362.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate364;
+var answerAutomationRunList = validate366;
 var pattern224 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema569 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema573 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema574 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var schema572 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema576 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema577 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
 var pattern225 = new RegExp("^/v4/automation-runs/.+$", "u");
-function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53669,10 +54258,10 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate366.errors = vErrors;
+  validate368.errors = vErrors;
   return errors === 0;
 }
-function validate365(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate367(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53813,7 +54402,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema569.properties, key0)) {
+      if (!func36.call(schema572.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -53835,7 +54424,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema569.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema572.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -53945,7 +54534,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema569.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema572.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -53955,8 +54544,8 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate366(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+      if (!validate368(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
         errors = vErrors.length;
       }
     }
@@ -53972,7 +54561,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema573.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema576.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -53984,7 +54573,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema574.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema577.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -53996,7 +54585,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema569.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema572.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -54040,7 +54629,7 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema569.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema572.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -54153,10 +54742,10 @@ function validate365(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate365.errors = vErrors;
+  validate367.errors = vErrors;
   return errors === 0;
 }
-function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54265,8 +54854,8 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate365(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate365.errors : vErrors.concat(validate365.errors);
+          if (!validate367(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate367.errors : vErrors.concat(validate367.errors);
             errors = vErrors.length;
           }
         }
@@ -54331,12 +54920,12 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate364.errors = vErrors;
+  validate366.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate369;
-var schema581 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate371;
+var schema584 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54475,7 +55064,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema581.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema584.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -54610,14 +55199,14 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate369.errors = vErrors;
+  validate371.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunDetail = validate370;
-var schema582 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema590 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema595 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate373(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate372;
+var schema585 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema593 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema598 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate375(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54767,7 +55356,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema595.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema598.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -54785,10 +55374,10 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate373.errors = vErrors;
+  validate375.errors = vErrors;
   return errors === 0;
 }
-function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate374(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54893,7 +55482,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema590.properties, key0)) {
+      if (!func36.call(schema593.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -54937,7 +55526,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema590.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema593.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -54958,7 +55547,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema590.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema593.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -54970,7 +55559,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema590.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema593.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -55120,7 +55709,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema590.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema593.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -55134,8 +55723,8 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate373(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate373.errors : vErrors.concat(validate373.errors);
+          if (!validate375(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate375.errors : vErrors.concat(validate375.errors);
             errors = vErrors.length;
           }
         }
@@ -55158,10 +55747,10 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate372.errors = vErrors;
+  validate374.errors = vErrors;
   return errors === 0;
 }
-function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55311,7 +55900,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema582.properties, key0)) {
+      if (!func36.call(schema585.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -55333,7 +55922,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema582.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema585.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -55443,7 +56032,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema582.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema585.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -55453,8 +56042,8 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate366(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+      if (!validate368(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
         errors = vErrors.length;
       }
     }
@@ -55470,7 +56059,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema573.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema576.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -55482,7 +56071,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema574.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema577.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -55494,7 +56083,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema582.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema585.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -55538,7 +56127,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema582.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema585.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -55647,8 +56236,8 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate372(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate372.errors : vErrors.concat(validate372.errors);
+          if (!validate374(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate374.errors : vErrors.concat(validate374.errors);
             errors = vErrors.length;
           }
         }
@@ -55671,12 +56260,12 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate370.errors = vErrors;
+  validate372.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate365;
-var v4ReplayAutomationRunBody = validate376;
-function validate376(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate367;
+var v4ReplayAutomationRunBody = validate378;
+function validate378(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55741,14 +56330,14 @@ function validate376(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate376.errors = vErrors;
+  validate378.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate377;
-var schema599 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema601 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var answerPushList = validate379;
+var schema602 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema604 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
 var pattern242 = new RegExp("^/v4/pushes/.+$", "u");
-function validate378(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate380(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55862,7 +56451,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema601.properties, key0)) {
+      if (!func36.call(schema604.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -55884,7 +56473,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema601.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema604.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -56024,7 +56613,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema601.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema604.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -56047,7 +56636,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema601.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema604.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -56136,7 +56725,7 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema601.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema604.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -56216,10 +56805,10 @@ function validate378(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate378.errors = vErrors;
+  validate380.errors = vErrors;
   return errors === 0;
 }
-function validate377(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate379(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56304,7 +56893,7 @@ function validate377(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema599.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema602.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -56327,8 +56916,8 @@ function validate377(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate378(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate378.errors : vErrors.concat(validate378.errors);
+          if (!validate380(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate380.errors : vErrors.concat(validate380.errors);
             errors = vErrors.length;
           }
         }
@@ -56393,13 +56982,13 @@ function validate377(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate377.errors = vErrors;
+  validate379.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate378;
-var v4CreatePushBody = validate380;
-var schema610 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate381(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate380;
+var v4CreatePushBody = validate382;
+var schema613 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate383(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56559,7 +57148,7 @@ function validate381(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema610.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema613.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -56589,7 +57178,7 @@ function validate381(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema610.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema613.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -56702,7 +57291,7 @@ function validate381(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema610.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema613.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -56730,22 +57319,22 @@ function validate381(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate381.errors = vErrors;
+  validate383.errors = vErrors;
   return errors === 0;
 }
-function validate380(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate382(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate381(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate381.errors : vErrors.concat(validate381.errors);
+  if (!validate383(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate383.errors : vErrors.concat(validate383.errors);
     errors = vErrors.length;
   }
-  validate380.errors = vErrors;
+  validate382.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate383;
-function validate383(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate385;
+function validate385(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56828,15 +57417,15 @@ function validate383(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate383.errors = vErrors;
+  validate385.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate384;
-var schema615 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema616 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var answerProjectSettings = validate386;
+var schema618 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema619 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
 var pattern248 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
 var pattern249 = new RegExp("^https://\\S+$", "u");
-function validate384(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate386(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56936,7 +57525,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema615.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema618.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -56957,7 +57546,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema615.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema618.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -57066,7 +57655,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema616.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema619.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -57098,7 +57687,7 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema616.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema619.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -57136,12 +57725,12 @@ function validate384(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate384.errors = vErrors;
+  validate386.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate385;
-var schema620 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate386(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate387;
+var schema623 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate388(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57200,7 +57789,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema620.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema623.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -57241,7 +57830,7 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema620.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema623.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57288,24 +57877,24 @@ function validate386(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate386.errors = vErrors;
+  validate388.errors = vErrors;
   return errors === 0;
 }
-function validate385(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate387(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate386(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate386.errors : vErrors.concat(validate386.errors);
+  if (!validate388(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate388.errors : vErrors.concat(validate388.errors);
     errors = vErrors.length;
   }
-  validate385.errors = vErrors;
+  validate387.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate388;
-var schema622 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var answerRegeneratedSecret = validate390;
+var schema625 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
 var pattern253 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate388(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57360,7 +57949,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema622.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema625.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -57381,7 +57970,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema622.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema625.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -57421,14 +58010,14 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate388.errors = vErrors;
+  validate390.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate389;
-var schema633 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema624 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema625 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate391;
+var schema636 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema627 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema628 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57551,7 +58140,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema624.properties, key0)) {
+      if (!func36.call(schema627.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -57573,7 +58162,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema624.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema627.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -57594,7 +58183,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema624.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema627.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -57615,7 +58204,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema624.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema627.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -57671,7 +58260,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -57683,7 +58272,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -57695,7 +58284,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -57707,7 +58296,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -57719,7 +58308,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -57731,7 +58320,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -57749,11 +58338,11 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate390.errors = vErrors;
+  validate392.errors = vErrors;
   return errors === 0;
 }
-var schema631 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
-function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema634 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
+function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57835,7 +58424,7 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema631.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema634.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -57856,7 +58445,7 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema631.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema634.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57877,7 +58466,7 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema631.properties.platform.enum } };
+        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema634.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -57911,7 +58500,7 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema625.type } };
+        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema628.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -57929,10 +58518,10 @@ function validate392(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate392.errors = vErrors;
+  validate394.errors = vErrors;
   return errors === 0;
 }
-function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57940,8 +58529,8 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate390(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate390.errors : vErrors.concat(validate390.errors);
+  if (!validate392(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate392.errors : vErrors.concat(validate392.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -57950,8 +58539,8 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate392(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate392.errors : vErrors.concat(validate392.errors);
+  if (!validate394(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate394.errors : vErrors.concat(validate394.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -58042,7 +58631,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema633.properties.object.enum } };
+          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema636.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -58063,7 +58652,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema633.properties.url.enum } };
+          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema636.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -58084,7 +58673,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema633.properties.platform.enum } };
+          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema636.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -58164,12 +58753,12 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate389.errors = vErrors;
+  validate391.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate394;
-var schema634 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate396;
+var schema637 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58206,7 +58795,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema634.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema637.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -58224,21 +58813,21 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate394.errors = vErrors;
+  validate396.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate395;
-var schema636 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema637 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema639 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema648 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate397;
+var schema639 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema640 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema642 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema651 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema636.properties, key0)) {
+      if (!func36.call(schema639.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -58262,7 +58851,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -58303,7 +58892,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -58344,7 +58933,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema639.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema642.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58385,7 +58974,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -58426,7 +59015,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema639.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema642.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -58467,7 +59056,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -58508,7 +59097,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -58549,7 +59138,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema639.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema642.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -58590,7 +59179,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -58631,7 +59220,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema637.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema640.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -58672,7 +59261,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data11 = data.service_account_key;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema639.type } };
+        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema642.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -58713,7 +59302,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data12 = data.api_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema648.type } };
+        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema651.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -58754,7 +59343,7 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data13 = data.webhook_secret;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema648.type } };
+        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema651.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -58801,25 +59390,25 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate396.errors = vErrors;
+  validate398.errors = vErrors;
   return errors === 0;
 }
-function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate397(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate396(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+  if (!validate398(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
     errors = vErrors.length;
   }
-  validate395.errors = vErrors;
+  validate397.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate398;
-var schema650 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema654 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
-var schema655 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate399(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate400;
+var schema653 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema657 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
+var schema658 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58924,7 +59513,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema654.properties, key0)) {
+      if (!func36.call(schema657.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -58946,7 +59535,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema655.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema658.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -59272,7 +59861,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema654.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema657.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -59290,10 +59879,10 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate399.errors = vErrors;
+  validate401.errors = vErrors;
   return errors === 0;
 }
-function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate400(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59375,7 +59964,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema650.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema653.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -59396,7 +59985,7 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema650.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema653.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59503,8 +60092,8 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate399(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate399.errors : vErrors.concat(validate399.errors);
+          if (!validate401(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate401.errors : vErrors.concat(validate401.errors);
             errors = vErrors.length;
           }
         }
@@ -59527,12 +60116,12 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate398.errors = vErrors;
+  validate400.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate401;
-var schema658 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate403;
+var schema661 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59604,7 +60193,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema658.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema661.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -59622,12 +60211,12 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate401.errors = vErrors;
+  validate403.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate402;
-var schema659 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
-function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate404;
+var schema662 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
+function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59700,7 +60289,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema659.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema662.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -59721,7 +60310,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema659.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema662.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -59834,12 +60423,12 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate402.errors = vErrors;
+  validate404.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate403;
-var schema661 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate405;
+var schema664 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59921,7 +60510,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema661.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema664.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -59942,7 +60531,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema661.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema664.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60243,11 +60832,11 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate403.errors = vErrors;
+  validate405.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate404;
-function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate406;
+function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60334,16 +60923,16 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate404.errors = vErrors;
+  validate406.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate405;
-var schema665 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema667 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var answerAuditEntryList = validate407;
+var schema668 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema670 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
 var pattern261 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema669 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema670 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema672 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema673 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate409(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60389,7 +60978,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema670.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema673.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -60401,7 +60990,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema669.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema672.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -60419,10 +61008,10 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate407.errors = vErrors;
+  validate409.errors = vErrors;
   return errors === 0;
 }
-function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60536,7 +61125,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema667.properties, key0)) {
+      if (!func36.call(schema670.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -60558,7 +61147,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema667.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema670.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -60643,8 +61232,8 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate407(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate407.errors : vErrors.concat(validate407.errors);
+      if (!validate409(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate409.errors : vErrors.concat(validate409.errors);
         errors = vErrors.length;
       }
     }
@@ -60695,7 +61284,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema667.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema670.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -60707,7 +61296,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema667.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema670.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -60719,7 +61308,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema667.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema670.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -60731,7 +61320,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema667.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema670.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -60743,7 +61332,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema667.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema670.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -60761,10 +61350,10 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate406.errors = vErrors;
+  validate408.errors = vErrors;
   return errors === 0;
 }
-function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60849,7 +61438,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema665.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema668.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -60872,8 +61461,8 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate406(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate406.errors : vErrors.concat(validate406.errors);
+          if (!validate408(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate408.errors : vErrors.concat(validate408.errors);
             errors = vErrors.length;
           }
         }
@@ -60938,12 +61527,12 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate405.errors = vErrors;
+  validate407.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate410;
-var schema674 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate410(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate412;
+var schema677 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate412(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61286,7 +61875,7 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema674.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema677.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -61421,15 +62010,15 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate410.errors = vErrors;
+  validate412.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate411;
-var schema675 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var validateEventInput = validate413;
+var schema678 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern264 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern265 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern267 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate411(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61462,7 +62051,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema675.properties, key0)) {
+      if (!func36.call(schema678.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -61693,7 +62282,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema675.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema678.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -62766,7 +63355,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema675.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema678.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -62814,7 +63403,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate411.errors = vErrors;
+  validate413.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -62825,6 +63414,7 @@ export {
   answerAnalyticsCohorts,
   answerAnalyticsCohortsMeta,
   answerAnalyticsCurrencies,
+  answerAnalyticsInsights,
   answerAnalyticsLtv,
   answerAnalyticsLtvMeta,
   answerAnalyticsTrialConversion,
@@ -62930,6 +63520,7 @@ export {
   v4GetAnalyticsChartPath,
   v4GetAnalyticsChartQuery,
   v4GetAnalyticsCohortsQuery,
+  v4GetAnalyticsInsightsQuery,
   v4GetAnalyticsLtvQuery,
   v4GetAutomationPath,
   v4GetCustomerMetricsQuery,

@@ -130,7 +130,7 @@ const begun = (context: ScanContext): Scan =>
   transactionScan(context, 't.kind between 1 and 4', { terms: [1, 2, 3, 4].map(kind => countedRows(`t.kind = ${kind}`)), isMoney: false })
 
 /** An end that time alone brings does not count before its time. */
-const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
+export const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
 
 /** Ends and cancellations of runs have the attributes of the latest period begun then. */
 function ended({ source, restriction, now }: ScanContext): Scan {

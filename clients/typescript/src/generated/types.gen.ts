@@ -202,6 +202,52 @@ export type AnalyticsLtvMeta = {
     filter_conditions: Array<AnalyticsFilterCondition>;
 };
 
+export type AnalyticsInsights = {
+    object: 'analytics_insights';
+    url: string;
+    /**
+     * When the result was computed; now when nothing is kept.
+     */
+    generated_at: string;
+    period_days: number;
+    /**
+     * Null without enough data.
+     */
+    health: 'healthy' | 'watch' | 'critical';
+    /**
+     * 10 is best. Without meaning when `health` is null.
+     */
+    health_score: number;
+    /**
+     * Whether the result was computed for an earlier request.
+     */
+    is_cached: boolean;
+    /**
+     * Whether the result is older than six hours.
+     */
+    is_stale: boolean;
+    /**
+     * Fewer than 30 users, or fewer than 10 paid transactions in both periods.
+     */
+    is_insufficient_data: boolean;
+    summary: string;
+    insights: Array<AnalyticsInsight>;
+};
+
+export type AnalyticsInsight = {
+    type: 'critical' | 'positive' | 'tip' | 'info';
+    /**
+     * Code of the chart to look at.
+     */
+    metric: string;
+    title: string;
+    body: string;
+    /**
+     * What to do about it; may be empty.
+     */
+    action: string;
+};
+
 export type AnalyticsChart = {
     object: 'analytics_chart';
     url: string;
@@ -9378,6 +9424,74 @@ export type V4ListAnalyticsCurrenciesResponses = {
 };
 
 export type V4ListAnalyticsCurrenciesResponse = V4ListAnalyticsCurrenciesResponses[keyof V4ListAnalyticsCurrenciesResponses];
+
+export type V4GetAnalyticsInsightsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Length of the period in days.
+         */
+        period?: number;
+        /**
+         * Computes now, whatever is kept. Not together with `cached_only`.
+         */
+        force?: boolean;
+        /**
+         * Never computes: answers what is kept, of whatever age.
+         */
+        cached_only?: boolean;
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+    };
+    url: '/v4/analytics/insights';
+};
+
+export type V4GetAnalyticsInsightsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsInsightsError = V4GetAnalyticsInsightsErrors[keyof V4GetAnalyticsInsightsErrors];
+
+export type V4GetAnalyticsInsightsResponses = {
+    /**
+     * The insights.
+     */
+    200: AnalyticsInsights;
+};
+
+export type V4GetAnalyticsInsightsResponse = V4GetAnalyticsInsightsResponses[keyof V4GetAnalyticsInsightsResponses];
 
 export type V4GetAnalyticsCohortsData = {
     body?: never;
