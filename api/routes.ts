@@ -1,10 +1,12 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
 import type { Route } from './dispatch.ts'
 import type { ApiOperation } from './operation.ts'
+import * as analyticsAnnotations from './v4/analytics-annotations.ts'
 import * as analyticsCharts from './v4/analytics-charts.ts'
 import * as analyticsCohorts from './v4/analytics-cohorts.ts'
 import * as analyticsInsights from './v4/analytics-insights.ts'
 import * as analyticsMeta from './v4/analytics-meta.ts'
+import * as analyticsViews from './v4/analytics-views.ts'
 import * as auditLog from './v4/audit-log.ts'
 import * as automationRuns from './v4/automation-runs.ts'
 import * as automations from './v4/automations.ts'
@@ -34,10 +36,12 @@ import * as users from './v4/users.ts'
 
 /** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: ApiOperation<Id> } = {
+  ...analyticsAnnotations,
   ...analyticsCharts,
   ...analyticsCohorts,
   ...analyticsInsights,
   ...analyticsMeta,
+  ...analyticsViews,
   ...auditLog,
   ...automationRuns,
   ...automations,

@@ -10,5 +10,7 @@ export const LOCK = {
   watchdog: 4_107,
   sweep: 4_108,
   rates: 4_109,
+  annotations: 4_110,
+  views: 4_111,
   compaction: 4_130,
 } as const

@@ -8,6 +8,7 @@ import { notFound } from '../refusal.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { lockIngestion } from '../users/user.ts'
 import { eraseJobs } from './erase-jobs.ts'
+import { eraseFromViews } from './erase-views.ts'
 
 // Foreign keys delete the rows that belong to the user (grants, subscriptions, assignments, pins) with the user, and the shares of a lineage
 // with the lineage. A later store notification about a deleted lineage begins a lineage without a user.
@@ -68,6 +69,8 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   const { no } = locked.rows[0]!
   // Before the user's events are deleted: they tell which files have rows of the user.
   await eraseFromExports(tx, environment, user, pseudonym)
+  // For the same reason: the events name the user's devices.
+  await eraseFromViews(tx, environment, user, secrets)
   for (const statement of ERASE) await tx.query(statement, [environment, user])
   const { rows: identities } = await tx.query<{ id: string }>(IDENTITIES, [environment, user])
   const named = identities.map(({ id }) => id)

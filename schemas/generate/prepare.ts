@@ -21,6 +21,9 @@ const unionOfTypes = (branches: Schema[]): Schema | undefined => {
   return Object.assign({}, ...branches, { type: types })
 }
 
+// Of such a choice only the branch of the value's type is validated. Otherwise a wrong text would also be told to be no object.
+const isTextOrObject = (branches: Schema[]) => branches.length === 2 && branches[0]!.type === 'string' && branches[1]!.type === 'object'
+
 // Validates the items only when there are not too many. AJV collects all errors: 300,000 wrong items in 1 MiB would cost a quarter of a
 // second, and in 8 MiB the memory of the process.
 const validateItemsOnlyWhenShort = (array: Schema) => {
@@ -55,8 +58,12 @@ export const prepare = (schema: Schema, side: Side): Schema => {
     else if (keyword === 'x-property-names') out.propertyNames = child({ type: 'string', ...(value as Schema) })
     else if (keyword === 'anyOf' || keyword === 'oneOf' || keyword === 'allOf') {
       const flat = keyword === 'allOf' ? undefined : unionOfTypes(value as Schema[])
+      const branches = () => (value as Schema[]).map(child)
       if (flat) Object.assign(out, child(flat))
-      else out[keyword] = (value as Schema[]).map(child)
+      else if (keyword !== 'allOf' && isTextOrObject(value as Schema[])) {
+        const [text, object] = branches()
+        Object.assign(out, { if: { type: 'string' }, then: text, else: object })
+      } else out[keyword] = branches()
     } else if (keyword === 'discriminator') {
       // The branches themselves say what the mapping says. AJV wants the type `object` beside the keyword.
       const { propertyName, mapping } = value as { propertyName: string; mapping: Record<string, string> }

@@ -1840,6 +1840,143 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/views": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List saved views
+         * @description All saved views of the environment, newest first, with what their ranges are now.
+         */
+        get: operations["v4ListAnalyticsViews"];
+        put?: never;
+        /**
+         * Save a view
+         * @description A question about figures that can be asked again: a chart, cohorts or lifetime values, with its parameters and a range of time. `query` is checked by
+         *     the rules of the operation that answers the view, over the longest window that the range can have, and the faults are named `query.{parameter}`. 409
+         *     `conflict` when the environment has 500 views.
+         */
+        post: operations["v4CreateAnalyticsView"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/views/{view_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a saved view.
+                 * @example view_0mfa1k3p2000q7w2e8r1
+                 */
+                view_id: components["parameters"]["ViewId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a saved view
+         * @description To ask it: the operation of its `kind` with the parameters in `query`, and `window` as `from` and `to` (charts) or as `cohort_from` and `cohort_to`
+         *     (cohorts and lifetime values).
+         */
+        get: operations["v4GetAnalyticsView"];
+        /**
+         * Replace a saved view
+         * @description Replaces all of it, by the same rules as when it is created.
+         */
+        put: operations["v4UpdateAnalyticsView"];
+        post?: never;
+        /**
+         * Delete a saved view
+         * @description The figures do not change: a view is a question.
+         */
+        delete: operations["v4DeleteAnalyticsView"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/annotations": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List annotations
+         * @description What happened beside the figures, latest first: your own annotations, and those that write themselves from the audit log: an experiment starts or
+         *     finishes, a product is changed (its type, its duration, or what a store calls it, and with that its price), a screen is published. The audit log
+         *     keeps its entries for 400 days.
+         */
+        get: operations["v4ListAnalyticsAnnotations"];
+        put?: never;
+        /**
+         * Create an annotation
+         * @description Of the past or of the future. 409 `conflict` when the environment has 5,000 annotations of its own.
+         */
+        post: operations["v4CreateAnalyticsAnnotation"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/annotations/{annotation_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of an annotation.
+                 * @example ann_0mfa1k3p2000q7w2e8r1
+                 */
+                annotation_id: components["parameters"]["AnnotationId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        post?: never;
+        /**
+         * Delete an annotation
+         * @description 403 `control_forbidden` for one that wrote itself.
+         */
+        delete: operations["v4DeleteAnalyticsAnnotation"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/events": {
         parameters: {
             query?: never;
@@ -3319,6 +3456,189 @@ export interface components {
             body: string;
             /** @description What to do about it; may be empty. */
             action: string;
+        };
+        /**
+         * @description Which operation answers it, `v4GetAnalyticsChart`, `v4GetAnalyticsCohorts` or `v4GetAnalyticsLtv`.
+         * @enum {string}
+         */
+        AnalyticsViewKind: "chart" | "cohorts" | "ltv";
+        /**
+         * @description The parameters of that operation by name, without those of its range of time (`from`, `to`, `cohort_from`, `cohort_to`). As a query string at most 8,192 characters.
+         * @example {
+         *       "unit": "week",
+         *       "segmentation": "country",
+         *       "filter[country][]": [
+         *         "DE",
+         *         "FR"
+         *       ]
+         *     }
+         */
+        AnalyticsViewQuery: {
+            [key: string]: string | number | boolean | string[];
+        };
+        /**
+         * @description A range of calendar days in the query's `timezone`, else in UTC, weeks from Monday; or a fixed one. `last_28_days` is today and the 27 days before. Ranges with today end now.
+         * @example last_28_days
+         */
+        AnalyticsViewRange: ("today" | "yesterday" | "last_7_days" | "last_14_days" | "last_28_days" | "last_30_days" | "last_90_days" | "last_180_days" | "last_365_days" | "this_week" | "last_week" | "this_month" | "last_month" | "this_quarter" | "last_quarter" | "this_year" | "last_year") | {
+            /** @description Unix seconds. */
+            from: number;
+            /** @description Unix seconds, later than `from`; excluded. */
+            to: number;
+        };
+        /**
+         * @example {
+         *       "name": "Sales of the week",
+         *       "kind": "chart",
+         *       "code": "sales",
+         *       "query": {
+         *         "unit": "day",
+         *         "segmentation": "country",
+         *         "filter[country][]": [
+         *           "DE",
+         *           "FR"
+         *         ]
+         *       },
+         *       "range": "this_week",
+         *       "pinned": true
+         *     }
+         */
+        AnalyticsViewInput: {
+            /** @example Sales of the week */
+            name: string;
+            kind: components["schemas"]["AnalyticsViewKind"];
+            /**
+             * @description The code of the chart; only, and always, of the kind `chart`.
+             * @default null
+             * @example sales
+             */
+            code: string | null;
+            query?: components["schemas"]["AnalyticsViewQuery"];
+            range: components["schemas"]["AnalyticsViewRange"];
+            /**
+             * @description Whether overviews show it.
+             * @default false
+             */
+            pinned: boolean;
+        };
+        /**
+         * @example {
+         *       "object": "analytics_view",
+         *       "id": "view_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/analytics/views/view_0mfa1k3p2000q7w2e8r1",
+         *       "name": "Sales of the week",
+         *       "kind": "chart",
+         *       "code": "sales",
+         *       "query": {
+         *         "unit": "day",
+         *         "segmentation": "country",
+         *         "filter[country][]": [
+         *           "DE",
+         *           "FR"
+         *         ]
+         *       },
+         *       "range": "this_week",
+         *       "window": {
+         *         "from": 1772409600,
+         *         "to": 1772636401
+         *       },
+         *       "pinned": true,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        AnalyticsView: {
+            /** @enum {string} */
+            object: "analytics_view";
+            id: string;
+            url: string;
+            name: string;
+            kind: components["schemas"]["AnalyticsViewKind"];
+            /** @description The code of the chart; null unless the kind is `chart`. */
+            code: string | null;
+            query: components["schemas"]["AnalyticsViewQuery"];
+            range: components["schemas"]["AnalyticsViewRange"];
+            window: components["schemas"]["AnalyticsViewWindow"];
+            pinned: boolean;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+        };
+        /** @description What the range is now, in Unix seconds. */
+        AnalyticsViewWindow: {
+            from: number;
+            /** @description Excluded. */
+            to: number;
+        };
+        AnalyticsViewList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/analytics/views";
+            data: components["schemas"]["AnalyticsView"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "at": 1772366400,
+         *       "text": "Version 4.2 in the stores",
+         *       "kind": "release"
+         *     }
+         */
+        AnalyticsAnnotationInput: {
+            /**
+             * @description Unix seconds.
+             * @example 1772366400
+             */
+            at: number;
+            /** @example Version 4.2 in the stores */
+            text: string;
+            /**
+             * @default other
+             * @example release
+             * @enum {string}
+             */
+            kind: "release" | "price_change" | "campaign" | "other";
+        };
+        /**
+         * @example {
+         *       "object": "analytics_annotation",
+         *       "id": "ann_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/analytics/annotations/ann_0mfa1k3p2000q7w2e8r1",
+         *       "at": 1772366400,
+         *       "text": "Version 4.2 in the stores",
+         *       "kind": "release",
+         *       "is_automatic": false,
+         *       "resource": null,
+         *       "created_at": "2026-03-01T12:00:00Z"
+         *     }
+         */
+        AnalyticsAnnotation: {
+            /** @enum {string} */
+            object: "analytics_annotation";
+            id: string;
+            url: string;
+            /** @description Unix seconds. */
+            at: number;
+            text: string;
+            /** @description `release`, `price_change`, `campaign`, `other`; of those that write themselves `experiment_started`, `experiment_finished`, `product_changed`, `screen_published`. New ones may be added. */
+            kind: string;
+            /** @description Whether it wrote itself. */
+            is_automatic: boolean;
+            /** @description What wrote it; null for your own. */
+            resource: {
+                /** @description `experiment`, `product` or `screen`. */
+                kind: string;
+                id: string;
+            } | null;
+            created_at: components["schemas"]["Time"];
+        };
+        AnalyticsAnnotationList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/analytics/annotations";
+            data: components["schemas"]["AnalyticsAnnotation"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
         };
         /**
          * @example {
@@ -8241,6 +8561,26 @@ export interface components {
          * @example country
          */
         CohortSegment: string;
+        /**
+         * @description Id of a saved view.
+         * @example view_0mfa1k3p2000q7w2e8r1
+         */
+        ViewId: components["schemas"]["IdInPath"];
+        /**
+         * @description Id of an annotation.
+         * @example ann_0mfa1k3p2000q7w2e8r1
+         */
+        AnnotationId: components["schemas"]["IdInPath"];
+        /**
+         * @description Only annotations of this Unix second or later.
+         * @example 1772323200
+         */
+        AnnotationsFrom: number;
+        /**
+         * @description Only annotations before this Unix second; later than `from`.
+         * @example 1775001600
+         */
+        AnnotationsTo: number;
         /**
          * @description The code of a chart, such as `mrr`.
          * @example mrr
@@ -13585,6 +13925,389 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsViews: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of views. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsViewList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateAnalyticsView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnalyticsViewInput"];
+            };
+        };
+        responses: {
+            /** @description The new view. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetAnalyticsView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a saved view.
+                 * @example view_0mfa1k3p2000q7w2e8r1
+                 */
+                view_id: components["parameters"]["ViewId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The view. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateAnalyticsView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a saved view.
+                 * @example view_0mfa1k3p2000q7w2e8r1
+                 */
+                view_id: components["parameters"]["ViewId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnalyticsViewInput"];
+            };
+        };
+        responses: {
+            /** @description The view as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsView"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteAnalyticsView: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a saved view.
+                 * @example view_0mfa1k3p2000q7w2e8r1
+                 */
+                view_id: components["parameters"]["ViewId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The view is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsAnnotations: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Only annotations of this Unix second or later.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["AnnotationsFrom"];
+                /**
+                 * @description Only annotations before this Unix second; later than `from`.
+                 * @example 1775001600
+                 */
+                to?: components["parameters"]["AnnotationsTo"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of annotations. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsAnnotationList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateAnalyticsAnnotation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AnalyticsAnnotationInput"];
+            };
+        };
+        responses: {
+            /** @description The new annotation. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsAnnotation"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteAnalyticsAnnotation: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of an annotation.
+                 * @example ann_0mfa1k3p2000q7w2e8r1
+                 */
+                annotation_id: components["parameters"]["AnnotationId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The annotation is deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -113,6 +113,15 @@ export const answerAnalyticsLtv: ValidateFunction
 export const v4GetAnalyticsLtvQuery: ValidateFunction
 export const answerAnalyticsLtvMeta: ValidateFunction
 export const answerAnalyticsTrialConversion: ValidateFunction
+export const answerAnalyticsViewList: ValidateFunction
+export const answerAnalyticsView: ValidateFunction
+export const v4CreateAnalyticsViewBody: ValidateFunction
+export const v4GetAnalyticsViewPath: ValidateFunction
+export const answerAnalyticsAnnotationList: ValidateFunction
+export const v4ListAnalyticsAnnotationsQuery: ValidateFunction
+export const answerAnalyticsAnnotation: ValidateFunction
+export const v4CreateAnalyticsAnnotationBody: ValidateFunction
+export const v4DeleteAnalyticsAnnotationPath: ValidateFunction
 export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction

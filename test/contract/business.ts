@@ -9,6 +9,7 @@ const AUTOMATION = 'data\\.(initiators\\[\\d+\\]\\.uid|actions|steps(\\W.*)?)'
 const REPORT = 'environment|timezone|weekday|day_of_month|destinations\\[\\d+\\]\\.id'
 const FIGURES = 'from|to|unit|environment|currency|segmentation|timezone|rate_date'
 const COHORTS = 'cohort_to|segment|currency|environment|rate_date'
+const VIEW = 'code|range\\.to|query(\\..*)?'
 const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
 
 /** By operation: `code field` of every possible 400 for valid input; without a code it is `invalid_data`. */
@@ -47,6 +48,9 @@ const RULES: Record<string, string> = {
   v4GetAnalyticsCohortsMeta: 'environment',
   v4GetAnalyticsLtvMeta: 'environment',
   v4GetAnalyticsLtvTrialConversion: COHORTS,
+  v4CreateAnalyticsView: VIEW,
+  v4UpdateAnalyticsView: VIEW,
+  v4ListAnalyticsAnnotations: 'to',
   v4CreateEvents: 'events\\[\\d+\\].*',
   v4CreateExport: 'from_timestamp|to_timestamp|compression',
   v4CreatePush: 'integration_id',

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { proceedsRates } from '../../domain/events/money.ts'
 import { PER_UNIT_OF_MRR, PER_UNIT_OF_PROCEEDS } from '../../domain/figures/charts/money.ts'
 import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
-import { type Measured, measure } from '../../domain/figures/insights/measured.ts'
+import { type Measured, measurePeriod } from '../../domain/figures/insights/measured.ts'
 import { insightsOf } from '../../domain/figures/insights/rules.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
@@ -59,7 +59,7 @@ test(`the values of insights into any history are those of the witness: ${HISTOR
   const agree = async ({ history, project, statements }: Told, days: number, isSandbox: boolean) => {
     const expected = stable(history, world => insightValues(world, days))
     if (expected === null) return
-    const measured = await measure(access, isSandbox ? project.sandboxEnvironment : project.production, history.now, days)
+    const measured = await measurePeriod(access, isSandbox ? project.sandboxEnvironment : project.production, history.now, days)
     expect(shownValues(measured), `${days} days of ${JSON.stringify(statements, null, 1)}`).toEqual(expected)
   }
   const property = fc.asyncProperty(plan, lengths, async (drawn, all) => {

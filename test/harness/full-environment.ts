@@ -45,6 +45,10 @@ const STATEMENTS = [
    select $1, 'filler_' || n, 'Screen', ${AGO}, ${AGO} from ${series(2_000)}`,
   `insert into segments (environment, id, name, conditions, created_at, updated_at)
    select $1, 'seg_' || n, 'Segment', '[]', ${AGO}, ${AGO} from ${series(2_000)}`,
+  `insert into analytics_views (environment, id, name, kind, query, range, pinned, created_at, updated_at)
+   select $1, 'view_' || n, 'View', 'ltv', '{}', '"today"', false, ${AGO}, ${AGO} from ${series(400)}`,
+  `insert into analytics_annotations (environment, id, noted_at, kind, text, created_at)
+   select $1, 'ann_' || n, date_trunc('second', ${AGO}), 'other', 'Text', ${AGO} from ${series(2_000)}`,
   `insert into remote_configurations (environment, id, name, segment_percent, segmentation_conditions, created_at, updated_at)
    select $1, 'rcf_' || n, 'Configuration', 100, '[]', ${AGO}, ${AGO} from ${series(2_000)}`,
   `insert into configuration_pins (environment, user_id, config_id, pinned_at)

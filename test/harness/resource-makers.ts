@@ -147,6 +147,8 @@ export const resourceMakers: Record<string, Make> = {
   automation_id: automation,
   run_id: automationRun,
   platform: async () => 'apple',
+  view_id: context => create(context, '/v4/analytics/views', { name: unique('view'), kind: 'ltv', range: 'this_month' }),
+  annotation_id: context => create(context, '/v4/analytics/annotations', { at: 1_772_366_400, text: unique('annotation') }),
   chart_code: async () => 'mrr',
   card_code: async () => 'realtime',
 }

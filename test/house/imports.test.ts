@@ -33,7 +33,7 @@ const FLOORS: string[][] = [
   ['customers', 'integrations', 'exports', 'stores'],
   ['purchases', 'ingestion', 'folding', 'experiments', 'reports'],
   ['entitlements', 'figures'],
-  ['deliveries'],
+  ['deliveries', 'annotations', 'views'],
   ['automation-runs'],
   ['automations', 'ledger'],
   ['erasure', 'reconciliation'],

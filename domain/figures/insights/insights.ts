@@ -2,7 +2,7 @@ import type { Pool } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { invalidFields } from '../../refusal.ts'
 import type { FactAccess } from '../open-source.ts'
-import { measure } from './measured.ts'
+import { measurePeriod } from './measured.ts'
 import { type InsightResult, insightsOf } from './rules.ts'
 
 export const DEFAULT_PERIOD = 30
@@ -32,7 +32,7 @@ const NOTHING_KEPT: InsightResult = {
 const computing = new WeakMap<Pool, Map<string, Promise<Kept>>>()
 
 async function compute(access: FactAccess, environment: Environment, { days, now }: InsightQuestion): Promise<Kept> {
-  const result = insightsOf(await measure(access, environment, now, days), days)
+  const result = insightsOf(await measurePeriod(access, environment, now, days), days)
   await access.pool.query({ name: 'keep-insights', text: KEEP, values: [environment, days, now, JSON.stringify(result)] })
   return { result, generatedAt: now }
 }

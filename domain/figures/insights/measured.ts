@@ -49,7 +49,7 @@ const periodsOf = (now: number, days: number): Periods => {
 }
 
 /** Measures the last `days` complete UTC days and as many before them, in USD. */
-export const measure = (access: FactAccess, environment: Environment, now: number, days: number): Promise<Measured> =>
+export const measurePeriod = (access: FactAccess, environment: Environment, now: number, days: number): Promise<Measured> =>
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, { currency: 'USD', rateDate: null, now, filters: new Map() })
     const periods = periodsOf(now, days)

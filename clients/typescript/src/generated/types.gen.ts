@@ -248,6 +248,131 @@ export type AnalyticsInsight = {
     action: string;
 };
 
+/**
+ * Which operation answers it, `v4GetAnalyticsChart`, `v4GetAnalyticsCohorts` or `v4GetAnalyticsLtv`.
+ */
+export type AnalyticsViewKind = 'chart' | 'cohorts' | 'ltv';
+
+/**
+ * The parameters of that operation by name, without those of its range of time (`from`, `to`, `cohort_from`, `cohort_to`). As a query string at most 8,192 characters.
+ */
+export type AnalyticsViewQuery = {
+    [key: string]: string | number | boolean | Array<string>;
+};
+
+/**
+ * A range of calendar days in the query's `timezone`, else in UTC, weeks from Monday; or a fixed one. `last_28_days` is today and the 27 days before. Ranges with today end now.
+ */
+export type AnalyticsViewRange = 'today' | 'yesterday' | 'last_7_days' | 'last_14_days' | 'last_28_days' | 'last_30_days' | 'last_90_days' | 'last_180_days' | 'last_365_days' | 'this_week' | 'last_week' | 'this_month' | 'last_month' | 'this_quarter' | 'last_quarter' | 'this_year' | 'last_year' | {
+    /**
+     * Unix seconds.
+     */
+    from: number;
+    /**
+     * Unix seconds, later than `from`; excluded.
+     */
+    to: number;
+};
+
+export type AnalyticsViewInput = {
+    name: string;
+    kind: AnalyticsViewKind;
+    /**
+     * The code of the chart; only, and always, of the kind `chart`.
+     */
+    code?: string | null;
+    query?: AnalyticsViewQuery;
+    range: AnalyticsViewRange;
+    /**
+     * Whether overviews show it.
+     */
+    pinned?: boolean;
+};
+
+export type AnalyticsView = {
+    object: 'analytics_view';
+    id: string;
+    url: string;
+    name: string;
+    kind: AnalyticsViewKind;
+    /**
+     * The code of the chart; null unless the kind is `chart`.
+     */
+    code: string | null;
+    query: AnalyticsViewQuery;
+    range: AnalyticsViewRange;
+    window: AnalyticsViewWindow;
+    pinned: boolean;
+    created_at: Time;
+    updated_at: Time;
+};
+
+/**
+ * What the range is now, in Unix seconds.
+ */
+export type AnalyticsViewWindow = {
+    from: number;
+    /**
+     * Excluded.
+     */
+    to: number;
+};
+
+export type AnalyticsViewList = {
+    object: ListObject;
+    url: '/v4/analytics/views';
+    data: Array<AnalyticsView>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type AnalyticsAnnotationInput = {
+    /**
+     * Unix seconds.
+     */
+    at: number;
+    text: string;
+    kind?: 'release' | 'price_change' | 'campaign' | 'other';
+};
+
+export type AnalyticsAnnotation = {
+    object: 'analytics_annotation';
+    id: string;
+    url: string;
+    /**
+     * Unix seconds.
+     */
+    at: number;
+    text: string;
+    /**
+     * `release`, `price_change`, `campaign`, `other`; of those that write themselves `experiment_started`, `experiment_finished`, `product_changed`, `screen_published`. New ones may be added.
+     */
+    kind: string;
+    /**
+     * Whether it wrote itself.
+     */
+    is_automatic: boolean;
+    /**
+     * What wrote it; null for your own.
+     */
+    resource: {
+        /**
+         * `experiment`, `product` or `screen`.
+         */
+        kind: string;
+        id: string;
+    } | null;
+    created_at: Time;
+};
+
+export type AnalyticsAnnotationList = {
+    object: ListObject;
+    url: '/v4/analytics/annotations';
+    data: Array<AnalyticsAnnotation>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
 export type AnalyticsChart = {
     object: 'analytics_chart';
     url: string;
@@ -3648,6 +3773,26 @@ export type CohortRevenueType = 'gross' | 'net';
  * Also by the values of this attribute, which the meta lists.
  */
 export type CohortSegment = string;
+
+/**
+ * Id of a saved view.
+ */
+export type ViewId = IdInPath;
+
+/**
+ * Id of an annotation.
+ */
+export type AnnotationId = IdInPath;
+
+/**
+ * Only annotations of this Unix second or later.
+ */
+export type AnnotationsFrom = number;
+
+/**
+ * Only annotations before this Unix second; later than `from`.
+ */
+export type AnnotationsTo = number;
 
 /**
  * The code of a chart, such as `mrr`.
@@ -9984,6 +10129,496 @@ export type V4GetAnalyticsLtvTrialConversionResponses = {
 };
 
 export type V4GetAnalyticsLtvTrialConversionResponse = V4GetAnalyticsLtvTrialConversionResponses[keyof V4GetAnalyticsLtvTrialConversionResponses];
+
+export type V4ListAnalyticsViewsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/analytics/views';
+};
+
+export type V4ListAnalyticsViewsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsViewsError = V4ListAnalyticsViewsErrors[keyof V4ListAnalyticsViewsErrors];
+
+export type V4ListAnalyticsViewsResponses = {
+    /**
+     * One page of views.
+     */
+    200: AnalyticsViewList;
+};
+
+export type V4ListAnalyticsViewsResponse = V4ListAnalyticsViewsResponses[keyof V4ListAnalyticsViewsResponses];
+
+export type V4CreateAnalyticsViewData = {
+    body: AnalyticsViewInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/analytics/views';
+};
+
+export type V4CreateAnalyticsViewErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateAnalyticsViewError = V4CreateAnalyticsViewErrors[keyof V4CreateAnalyticsViewErrors];
+
+export type V4CreateAnalyticsViewResponses = {
+    /**
+     * The new view.
+     */
+    201: AnalyticsView;
+};
+
+export type V4CreateAnalyticsViewResponse = V4CreateAnalyticsViewResponses[keyof V4CreateAnalyticsViewResponses];
+
+export type V4DeleteAnalyticsViewData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a saved view.
+         */
+        view_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/analytics/views/{view_id}';
+};
+
+export type V4DeleteAnalyticsViewErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteAnalyticsViewError = V4DeleteAnalyticsViewErrors[keyof V4DeleteAnalyticsViewErrors];
+
+export type V4DeleteAnalyticsViewResponses = {
+    /**
+     * The view is deleted.
+     */
+    204: void;
+};
+
+export type V4DeleteAnalyticsViewResponse = V4DeleteAnalyticsViewResponses[keyof V4DeleteAnalyticsViewResponses];
+
+export type V4GetAnalyticsViewData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a saved view.
+         */
+        view_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/analytics/views/{view_id}';
+};
+
+export type V4GetAnalyticsViewErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetAnalyticsViewError = V4GetAnalyticsViewErrors[keyof V4GetAnalyticsViewErrors];
+
+export type V4GetAnalyticsViewResponses = {
+    /**
+     * The view.
+     */
+    200: AnalyticsView;
+};
+
+export type V4GetAnalyticsViewResponse = V4GetAnalyticsViewResponses[keyof V4GetAnalyticsViewResponses];
+
+export type V4UpdateAnalyticsViewData = {
+    body: AnalyticsViewInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a saved view.
+         */
+        view_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/analytics/views/{view_id}';
+};
+
+export type V4UpdateAnalyticsViewErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateAnalyticsViewError = V4UpdateAnalyticsViewErrors[keyof V4UpdateAnalyticsViewErrors];
+
+export type V4UpdateAnalyticsViewResponses = {
+    /**
+     * The view as it is now.
+     */
+    200: AnalyticsView;
+};
+
+export type V4UpdateAnalyticsViewResponse = V4UpdateAnalyticsViewResponses[keyof V4UpdateAnalyticsViewResponses];
+
+export type V4ListAnalyticsAnnotationsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Only annotations of this Unix second or later.
+         */
+        from?: number;
+        /**
+         * Only annotations before this Unix second; later than `from`.
+         */
+        to?: number;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/analytics/annotations';
+};
+
+export type V4ListAnalyticsAnnotationsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsAnnotationsError = V4ListAnalyticsAnnotationsErrors[keyof V4ListAnalyticsAnnotationsErrors];
+
+export type V4ListAnalyticsAnnotationsResponses = {
+    /**
+     * One page of annotations.
+     */
+    200: AnalyticsAnnotationList;
+};
+
+export type V4ListAnalyticsAnnotationsResponse = V4ListAnalyticsAnnotationsResponses[keyof V4ListAnalyticsAnnotationsResponses];
+
+export type V4CreateAnalyticsAnnotationData = {
+    body: AnalyticsAnnotationInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/analytics/annotations';
+};
+
+export type V4CreateAnalyticsAnnotationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateAnalyticsAnnotationError = V4CreateAnalyticsAnnotationErrors[keyof V4CreateAnalyticsAnnotationErrors];
+
+export type V4CreateAnalyticsAnnotationResponses = {
+    /**
+     * The new annotation.
+     */
+    201: AnalyticsAnnotation;
+};
+
+export type V4CreateAnalyticsAnnotationResponse = V4CreateAnalyticsAnnotationResponses[keyof V4CreateAnalyticsAnnotationResponses];
+
+export type V4DeleteAnalyticsAnnotationData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of an annotation.
+         */
+        annotation_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/analytics/annotations/{annotation_id}';
+};
+
+export type V4DeleteAnalyticsAnnotationErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteAnalyticsAnnotationError = V4DeleteAnalyticsAnnotationErrors[keyof V4DeleteAnalyticsAnnotationErrors];
+
+export type V4DeleteAnalyticsAnnotationResponses = {
+    /**
+     * The annotation is deleted.
+     */
+    204: void;
+};
+
+export type V4DeleteAnalyticsAnnotationResponse = V4DeleteAnalyticsAnnotationResponses[keyof V4DeleteAnalyticsAnnotationResponses];
 
 export type V4ListEventsData = {
     body?: never;
