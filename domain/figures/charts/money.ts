@@ -13,19 +13,24 @@ export const PER_UNIT_OF_MRR = PER_UNIT * 336n
 /** What money is computed with: exchange, shares by the number of the platform's word, and how the driver says it. */
 export type MoneySql = { dialect: Dialect; exchange: Exchange; shares: ReadonlyMap<number, ProceedsRates[Platform]> }
 
-/** Joins the factors of the row's currency, and those of USD, for its stated amounts. */
-export const factorJoins = (row: string, { exchange }: MoneySql, name = ''): string => {
-  const day = factorDay(`${row}.bought_on`, exchange)
-  return ` left join factors f${name} on f${name}.currency = ${row}.currency and f${name}.day = ${day}
-    left join factors g${name} on g${name}.currency = ${GIVEN_USD} and g${name}.day = ${day}`
+/** What a row of two sides has before the names of the columns of one. */
+export type SideName = '' | 'a_' | 'b_'
+
+/** Joins the factors of the row's currency (`f`), and those of USD (`g`), for its stated amounts. */
+export const factorJoins = (row: string, { exchange }: MoneySql, side: SideName = ''): string => {
+  const [f, g, day] = [`f${side}`, `g${side}`, factorDay(`${row}.${side}bought_on`, exchange)]
+  return ` left join factors ${f} on ${f}.currency = ${row}.${side}currency and ${f}.day = ${day}
+    left join factors ${g} on ${g}.currency = ${GIVEN_USD} and ${g}.day = ${day}`
 }
 
 /** The converted amount of a row; 0 when it cannot be converted. */
-export const amountSql = (row: string, { dialect: { wide } }: MoneySql): string =>
-  `case when f.factor is not null then ${wide(`${row}.amount`)} * f.factor else coalesce(${wide(`${row}.usd_given`)} * g.factor, 0) end`
+export const amountSql = (row: string, { dialect: { wide } }: MoneySql, side: SideName = ''): string =>
+  `case when f${side}.factor is not null then ${wide(`${row}.${side}amount`)} * f${side}.factor
+    else coalesce(${wide(`${row}.${side}usd_given`)} * g${side}.factor, 0) end`
 
 /** Whether it has an amount that cannot be converted. */
-export const isLeftOut = (row: string): string => `f.factor is null and ${row}.usd_given is null and ${row}.amount <> 0`
+export const isLeftOut = (row: string, side: SideName = ''): string =>
+  `f${side}.factor is null and ${row}.${side}usd_given is null and ${row}.${side}amount <> 0`
 
 /** The share of the amount that the store leaves, in 10^-SHARE_PLACES; without a platform all of it. */
 function shareSql(row: string, { shares }: MoneySql): string {

@@ -5,6 +5,7 @@ import { conditionsOf, type Restriction } from '../restriction.ts'
 import type { FactSource, FigureRelation } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { amountSql, factorJoins, isLeftOut, type MoneySql, proceedsSql } from './money.ts'
+import { movement } from './movement.ts'
 import { durationJoin, monthlyFactor, monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
 
 /** What every statement of a question needs. `now`: the last second whose facts count. */
@@ -44,7 +45,8 @@ const PAID = 't.kind between 2 and 5'
 /** 1 for each row of which the condition is true. */
 export const countedRows = (condition: string, weight = '1') => `case when ${condition} then ${weight} else 0 end`
 
-const columnIn =
+/** The column of an attribute by its code; null: an attribute without one. */
+export const columnIn =
   (column: (attribute: ColumnAttribute) => string | null) =>
   (code: AttributeCode): string | null => {
     const attribute = attributeOf(code)!
@@ -195,41 +197,6 @@ const standing = (context: ScanContext, state: 1 | 2): Scan =>
     terms: ['case when s.renewing then s.sign else 0 end', 'case when s.renewing then 0 else s.sign end'],
     leftOut: null,
   })
-
-/** Each change with its monthly amounts before (mb) and after (ma), 0 outside of the filters. */
-function movement({ source, restriction, money, now }: ScanContext): Scan {
-  const conditions = (side: 'a' | 'b') =>
-    conditionsOf(
-      restriction,
-      'c.user_no',
-      columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}` : `c.${side}_${columns.side}`)),
-    )
-  const { tables } = source.dialect
-  const of = (side: 'a' | 'b') => {
-    const names = ['amount', 'usd_given', 'is_intro', 'length', 'bought_on', 'product', 'currency']
-    const columns = names.map(name => `c.${side}_${name} as ${name}`).join(', ')
-    const where = [`c.${side}_amount is not null`, counts('c', now), ...conditions(side)].join(' and ')
-    return `select s.id, s.happened, ${side === 'a' ? 1 : 0} as is_after, ${monthlySql('s', money)} as m, ${countedRows(isLeftOut('s'))} as left_out
-      from (select c.id, c.happened, ${columns} from ${tables.changes} c where ${where}) s${monthlyJoins('s', money)}`
-  }
-  const paired = `(select x.happened, sum(case when x.is_after = 1 then x.m else 0 end) as ma, sum(case when x.is_after = 0 then x.m else 0 end) as mb,
-    max(x.left_out) as left_out from (${of('a')} union all ${of('b')}) x group by x.id, x.happened)`
-  return {
-    from: `${paired} m`,
-    happened: 'm.happened',
-    where: [],
-    terms: [
-      'case when m.mb = 0 then m.ma else 0 end',
-      'case when m.mb > 0 and m.ma > m.mb then m.ma - m.mb else 0 end',
-      'case when m.ma > 0 and m.ma < m.mb then m.ma - m.mb else 0 end',
-      'case when m.ma = 0 then -m.mb else 0 end',
-    ],
-    leftOut: 'm.left_out',
-    column: () => {
-      throw new RangeError('a movement has two values of an attribute')
-    },
-  }
-}
 
 function created({ source, restriction, now }: ScanContext): Scan {
   const column = ({ columns }: ColumnAttribute) => `u.${columns.user}`

@@ -1,5 +1,5 @@
 import type { ColumnAttribute } from '../attributes.ts'
-import { amountSql, factorJoins, type MoneySql } from './money.ts'
+import { amountSql, factorJoins, type MoneySql, type SideName } from './money.ts'
 
 const COLUMNS = 'state renewing amount usd_given is_intro length bought_on platform product currency country app_version locale'.split(' ')
 
@@ -17,14 +17,18 @@ export const sidesSql = (changes: string): string => `(${oneSide(changes, 'a', 1
 export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
 
 /** Joins the duration that the product has now. */
-export const durationJoin = (row: string): string => ` left join durations d on d.product = ${row}.product`
+export const durationJoin = (row: string, side: SideName = ''): string =>
+  ` left join durations d${side} on d${side}.product = ${row}.${side}product`
 
 /** The same, and the factors of exchange. */
 export const monthlyJoins = (row: string, money: MoneySql): string => `${factorJoins(row, money)}${durationJoin(row)}`
 
 /** The factor of a month in 336ths: of the product's duration, unless the period is introductory; else of the period's length. */
-export const monthlyFactor = (row: string): string => `coalesce(case when not ${row}.is_intro then d.monthly end,
-  case ${row}.length when 1 then 1461 when 3 then 168 when 4 then 112 when 5 then 56 when 6 then 28 else 336 end)`
+export const monthlyFactor = (
+  row: string,
+  side: SideName = '',
+): string => `coalesce(case when not ${row}.${side}is_intro then d${side}.monthly end,
+  case ${row}.${side}length when 1 then 1461 when 3 then 168 when 4 then 112 when 5 then 56 when 6 then 28 else 336 end)`
 
 /** The converted monthly amount of a side; 0 unless the side counts for MRR. */
 export const monthlySql = (row: string, money: MoneySql): string =>
