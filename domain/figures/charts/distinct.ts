@@ -2,7 +2,8 @@ import { attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
 import { type Grid, intervalSql } from '../buckets.ts'
 import { conditionsOf } from '../restriction.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
-import { type ScanContext, scanRelations } from './scan.ts'
+import { scanRelations } from './scan.ts'
+import type { ScanContext } from './scan-rows.ts'
 import type { Division } from './tally.ts'
 
 /** Rows of (user_no, happened), of which users are counted once in each interval. */

@@ -1,6 +1,6 @@
 import type { ChartCode } from '../chart-table.ts'
 import { MEASURES } from './measure.ts'
-import type { ScanContext } from './scan.ts'
+import type { ScanContext } from './scan-rows.ts'
 
 const WITH_OPEN_TRIALS = {
   'trial-to-paid': 'happened',

@@ -3,7 +3,8 @@ import { distinctUsers } from './distinct.ts'
 import type { Frame } from './frame.ts'
 import type { Measure, ScanCode } from './measure.ts'
 import type { Quotient } from './rounding.ts'
-import { type Scan, type ScanContext, scanOf } from './scan.ts'
+import { scanOf } from './scan.ts'
+import type { Scan, ScanContext } from './scan-rows.ts'
 import { ALL, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */

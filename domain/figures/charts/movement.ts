@@ -1,6 +1,6 @@
 import { conditionsOf } from '../restriction.ts'
 import { amountSql, factorJoins, isLeftOut } from './money.ts'
-import { columnIn, countedRows, counts, type Scan, type ScanContext } from './scan.ts'
+import { columnIn, countedRows, counts, type Scan, type ScanContext } from './scan-rows.ts'
 import { durationJoin, monthlyFactor } from './sides.ts'
 
 type Side = 'a_' | 'b_'

@@ -1,57 +1,13 @@
-import type { AttributeCode, ColumnAttribute } from '../attributes.ts'
-import { attributeOf, isColumn } from '../attributes.ts'
-import type { ProductWords } from '../product-words.ts'
-import { conditionsOf, type Restriction } from '../restriction.ts'
-import type { FactSource, FigureRelation } from '../source.ts'
+import type { ColumnAttribute } from '../attributes.ts'
+import { conditionsOf } from '../restriction.ts'
+import type { FigureRelation } from '../source.ts'
 import type { ScanCode } from './measure.ts'
-import { amountSql, factorJoins, isLeftOut, type MoneySql, proceedsSql } from './money.ts'
+import { amountSql, factorJoins, isLeftOut, proceedsSql } from './money.ts'
 import { movement } from './movement.ts'
+import { type Collapsed, columnIn, countedRows, counts, type Scan, type ScanContext } from './scan-rows.ts'
 import { durationJoin, monthlyFactor, monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
 
-/** What every statement of a question needs. `now`: the last second whose facts count. */
-export type ScanContext = { source: FactSource; money: MoneySql; products: ProductWords; restriction: Restriction; now: number }
-
-/**
- * One pass over facts. `from`: table with joins. `terms`: the sums, in the order of TERMS. `leftOut`: a sum that counts what could not be
- * converted. `sign`: 1 or −1 where the sum until a time is the state at that time. `column`: that of an attribute in its rows.
- */
-export type Scan = {
-  from: string
-  happened: string
-  where: string[]
-  terms: string[]
-  leftOut: string | null
-  column: (attribute: ColumnAttribute) => string
-  /** How the rows may be added up before they are converted; null: they are converted one by one. */
-  collapsed?: Collapsed | undefined
-}
-
-/**
- * Rows that convert alike, added up: a hundred thousand products of 128 bits instead of millions. `rows`: what stands behind `from`, without the
- * exchange. `keys`: what the rows of a group have in common; `sums`: what is added, by name. The terms are of the groups, which have the name
- * `row` and the columns of keys and sums; `joins` adds the exchange to them.
- */
-export type Collapsed = {
-  row: string
-  rows: string
-  keys: Record<string, string>
-  sums: Record<string, string>
-  joins: string
-  terms: string[]
-  leftOut: string
-}
-
 const PAID = 't.kind between 2 and 5'
-/** 1 for each row of which the condition is true. */
-export const countedRows = (condition: string, weight = '1') => `case when ${condition} then ${weight} else 0 end`
-
-/** The column of an attribute by its code; null: an attribute without one. */
-export const columnIn =
-  (column: (attribute: ColumnAttribute) => string | null) =>
-  (code: AttributeCode): string | null => {
-    const attribute = attributeOf(code)!
-    return isColumn(attribute) ? column(attribute) : null
-  }
 
 const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns.transaction}`
 
@@ -130,9 +86,6 @@ function outcomes(context: ScanContext): Scan {
 
 const begun = (context: ScanContext): Scan =>
   transactionScan(context, 't.kind between 1 and 4', { terms: [1, 2, 3, 4].map(kind => countedRows(`t.kind = ${kind}`)), isMoney: false })
-
-/** An end that time alone brings does not count before its time. */
-export const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
 
 /** Ends and cancellations of runs have the attributes of the latest period begun then. */
 function ended({ source, restriction, now }: ScanContext): Scan {

@@ -2,7 +2,7 @@ import type { ColumnAttribute } from '../attributes.ts'
 import type { Frame } from './frame.ts'
 import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
 import { compareSizes, type Quotient } from './rounding.ts'
-import type { ScanContext } from './scan.ts'
+import type { ScanContext } from './scan-rows.ts'
 import { dividedByValue, dividedIntoSeries } from './values.ts'
 
 export type LabelledLine = { label: string; line: FigureLine }

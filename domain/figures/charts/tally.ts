@@ -1,7 +1,7 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
-import type { Collapsed, Scan, ScanContext } from './scan.ts'
 import { scanRelations } from './scan.ts'
+import type { Collapsed, Scan, ScanContext } from './scan-rows.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
 export type Tally = { before: bigint[]; at: bigint[][] }

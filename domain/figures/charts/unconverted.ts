@@ -4,7 +4,8 @@ import type { ChartKind } from '../chart-table.ts'
 import type { FactSource, FigureRow } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'
-import { type Scan, type ScanContext, scanOf, scanRelations } from './scan.ts'
+import { scanOf, scanRelations } from './scan.ts'
+import type { Scan, ScanContext } from './scan-rows.ts'
 
 /** Transactions in a currency without any rate, and their amounts in it. */
 export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient }

@@ -3,7 +3,7 @@ import type { FigureRelation } from '../source.ts'
 import { isOfActiveUsers } from './distinct.ts'
 import type { Divide } from './lines.ts'
 import type { Measure } from './measure.ts'
-import type { ScanContext } from './scan.ts'
+import type { ScanContext } from './scan-rows.ts'
 import { type Division, UNDIVIDED } from './tally.ts'
 
 /** The values of an attribute by number; 0 is an unknown value. Several words may have one value: a product that several store products link. */
