@@ -23,6 +23,9 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   reports: () => import('./reports.ts'),
   'scale-out': () => import('./scale-out.ts'),
   'postgres-crash': () => import('./postgres-crash.ts'),
+  charts: () => import('./charts.ts'),
+  replica: () => import('./replica.ts'),
+  overview: () => import('./overview.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */
