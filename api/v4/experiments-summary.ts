@@ -1,4 +1,5 @@
-import { type ExperimentResult, type GroupResult, summarise } from '../../domain/experiments/summary.ts'
+import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
+import { type ExperimentResult, type GroupResult, summarise } from '../../domain/figures/experiments/summary.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
 
@@ -13,10 +14,10 @@ const group = (result: GroupResult) => ({
   trial_conversions: result.trial_conversions,
   subscriptions: result.subscriptions,
   in_app_purchases: result.in_app_purchases,
-  sales: Number(result.sales),
-  proceeds: Number(result.proceeds),
-  refunds: Number(result.refunds),
-  arpu: Number(result.arpu),
+  sales: result.sales,
+  proceeds: result.proceeds,
+  refunds: result.refunds,
+  arpu: result.arpu,
   primary_metric_value: result.value,
   goal_reached: result.goal_reached,
   uplift: result.uplift,
@@ -36,25 +37,28 @@ const experiment = (result: ExperimentResult) => ({
   groups: result.groups.map(group),
 })
 
-export const v4GetExperimentsSummary = expensiveRead('v4GetExperimentsSummary', async ({ query, environment, environmentKind, db }) => {
-  const own = environmentKind === 'production' ? 1 : 0
-  if ((query.environment ?? own) !== own) throw invalidField('environment', `must be ${own}, the environment of the key`)
-  const { from, to, currency } = query
-  if (from !== undefined && to !== undefined && to <= from) throw invalidField('to', 'must be later than from')
-  const { experiments, unconverted } = await summarise(db, environment, {
-    experiments: query['filter[experiment_uid][]'],
-    from,
-    to,
-    currency,
-  })
-  return {
-    body: {
-      object: 'experiments_summary' as const,
-      url: '/v4/experiments/summary' as const,
-      environment: own as 0 | 1,
+export const v4GetExperimentsSummary = expensiveRead(
+  'v4GetExperimentsSummary',
+  async ({ query, environment, environmentKind, deps: { facts } }) => {
+    const own = environmentKind === 'production' ? 1 : 0
+    if ((query.environment ?? own) !== own) throw invalidField('environment', `must be ${own}, the environment of the key`)
+    const { from, to, currency } = query
+    if (from !== undefined && to !== undefined && to <= from) throw invalidField('to', 'must be later than from')
+    const { experiments, unconverted } = await summarise(facts, environment, {
+      experiments: query['filter[experiment_uid][]'],
+      from,
+      to,
       currency,
-      data: experiments.map(experiment),
-      ...(unconverted.length > 0 && { unconverted: unconverted.map(row => ({ ...row, amount: Number(row.amount) })) }),
-    },
-  }
-})
+    })
+    return {
+      body: {
+        object: 'experiments_summary' as const,
+        url: '/v4/experiments/summary' as const,
+        environment: own as 0 | 1,
+        currency,
+        data: experiments.map(experiment),
+        ...(unconverted.length > 0 && { unconverted: unconverted.map(row => ({ ...row, amount: roundedFigure(row.amount, 2) })) }),
+      },
+    }
+  },
+)

@@ -46,7 +46,7 @@ export function measure(metric: PrimaryMetric, f: Figures): Measured {
     case 'sales':
     case 'proceeds':
     case 'refunds':
-      return average(Number(f[metric]), f.users, f[`${metric}_mean`], f[`${metric}_variance`])
+      return average(f[metric], f.users, f[`${metric}_mean`], f[`${metric}_variance`])
     default:
       return metric satisfies never
   }

@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const START = '2026-01-01T00:00:00Z'
+const START = '2025-01-01T00:00:00Z'
 const day = (n: number) => new Date(Date.parse(START) + n * 86_400_000).toISOString()
 const summary = (ids: string[], more = '') =>
   make.call('GET', `/v4/experiments/summary?${ids.map(id => `filter[experiment_uid][]=${id}`).join('&')}${more}`)
@@ -107,7 +107,7 @@ describe('the summary of experiments', () => {
   })
 
   test('counts posted catalogue events like purchases, until a purchase of the same transaction is recorded', async () => {
-    await api.pool.query(`insert into currency_rates values ('GBP', '2026-01-01', 2)`)
+    await api.pool.query(`insert into currency_rates values ('GBP', '2025-01-01', 2)`)
     const { id, users } = await begun({ primary_metric: 'trial_to_paid' }, [2, 1])
     const [[one, two], [other]] = users as [[string, string], [string]]
     const posted = (customer_uid: string, event_name: string, n: number, transaction: Fields, more: Fields = {}) =>
@@ -209,7 +209,7 @@ describe('the summary of experiments', () => {
   })
 
   test('converts money by the rate of the purchase, and reports currencies without a rate', async () => {
-    await api.pool.query(`insert into currency_rates values ('EUR', '2026-01-01', 1.25), ('EUR', '2026-02-01', 2)`)
+    await api.pool.query(`insert into currency_rates values ('EUR', '2025-01-01', 1.25), ('EUR', '2025-02-01', 2)`)
     const { id, users } = await begun({}, [1, 1])
     await buy(users[0]![0]!, { at: day(1), amount: 8, currency: 'EUR', refunded_at: day(60) })
     await buy(users[0]![0]!, { at: day(40), amount: 1, currency: 'EUR' })

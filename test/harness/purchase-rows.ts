@@ -44,4 +44,8 @@ export async function recordPurchases(pool: Pool, environment: number, user: str
         row.run ?? row.at,
       ],
     )
+  await pool.query(
+    'insert into stale_users (environment, user_no) select environment, no from users where id = $1 on conflict do nothing',
+    [user],
+  )
 }

@@ -133,7 +133,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
 
   async function answered<T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
     const replica = await replicaOf(environment)
-    const patience = () => AbortSignal.timeout(Math.max(1, how.deadline - performance.now()))
+    const patience = () => AbortSignal.timeout(Math.max(1, Math.ceil(how.deadline - performance.now())))
     const ask = async () => {
       try {
         return await replica.ask(work, how)

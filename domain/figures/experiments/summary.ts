@@ -1,9 +1,11 @@
-import type { Db } from '../../store/connect.ts'
-import type { Environment } from '../environment.ts'
-import { invalidField } from '../refusal.ts'
-import type { Experiment } from './experiment.ts'
-import { type Figures, loadFigures, type Unconverted } from './figures.ts'
-import { type Comparison, compare, measure, NO_COMPARISON } from './metric.ts'
+import type { Environment } from '../../environment.ts'
+import type { Experiment } from '../../experiments/experiment.ts'
+import type { Figures } from '../../experiments/figures.ts'
+import { type Comparison, compare, measure, NO_COMPARISON } from '../../experiments/metric.ts'
+import { invalidField } from '../../refusal.ts'
+import type { LeftOutMoney } from '../charts/unconverted.ts'
+import type { FactAccess } from '../open-source.ts'
+import { groupFigures } from './group-figures.ts'
 
 type SummaryQuery = { experiments: string[]; from: number | undefined; to: number | undefined; currency: string }
 type SummaryGroup = { id: string; name: string | null; is_control: boolean }
@@ -18,24 +20,25 @@ const EXPERIMENTS = `
 select e.id, e.name, e.status, e.started_at, e.finished_at, e.primary_metric, e.goal_value, e.goal_direction,
   coalesce(floor(extract(epoch from coalesce(e.finished_at, c.now) - e.started_at) / 86400), 0)::int as days_running,
   (select coalesce(json_agg(json_build_object('id', g.id, 'name', g.name, 'is_control', g.is_control) order by g.n), '[]')
-     from experiment_groups g where g.environment = $1 and g.experiment_id = e.id) as groups, c.is_known
+     from experiment_groups g where g.environment = $1 and g.experiment_id = e.id) as groups, c.is_known, floor(extract(epoch from c.now))::float8 as now
 from (select environment_now($1) as now, $3 = 'USD' or exists (select 1 from currency_rates where currency = $3) as is_known) c
 left join (select e.* from unnest($2::text[]) k(id)
   cross join lateral (select * from experiments where environment = $1 and id = k.id limit 1) e) e on true`
 
 /** The results of these experiments, in the order of the request; unknown ids are left out. */
 export async function summarise(
-  db: Db,
+  access: FactAccess,
   environment: Environment,
   query: SummaryQuery,
-): Promise<{ experiments: ExperimentResult[]; unconverted: Unconverted[] }> {
+): Promise<{ experiments: ExperimentResult[]; unconverted: LeftOutMoney[] }> {
   const ids = [...new Set(query.experiments)]
-  const { rows } = await db.query<Row & { is_known: boolean }>(EXPERIMENTS, [environment, ids, query.currency])
+  const { rows } = await access.pool.query<Row & { is_known: boolean; now: number }>(EXPERIMENTS, [environment, ids, query.currency])
   if (!rows[0]?.is_known) throw invalidField('currency', 'has no rates here: see the list of currencies')
   const known = ids.flatMap(id => rows.find(row => row.id === id) ?? [])
   if (known.length === 0) return { experiments: [], unconverted: [] }
-  const { groups, unconverted } = await loadFigures(db, environment, { ...query, experiments: known.map(row => row.id) })
-  return { experiments: known.map(({ is_known, ...row }) => ({ ...row, groups: resultsOf(row, groups) })), unconverted }
+  const { now } = rows[0]
+  const { groups, unconverted } = await groupFigures(access, environment, { ...query, now, experiments: known.map(row => row.id) })
+  return { experiments: known.map(({ is_known: _known, now: _now, ...row }) => ({ ...row, groups: resultsOf(row, groups) })), unconverted }
 }
 
 const NO_USERS: Omit<Figures, 'group_id'> = {
@@ -50,10 +53,10 @@ const NO_USERS: Omit<Figures, 'group_id'> = {
   subscriptions: 0,
   cancelled_subscriptions: 0,
   in_app_purchases: 0,
-  sales: '0',
-  proceeds: '0',
-  refunds: '0',
-  arpu: '0',
+  sales: 0,
+  proceeds: 0,
+  refunds: 0,
+  arpu: 0,
   sales_mean: 0,
   proceeds_mean: 0,
   refunds_mean: 0,
