@@ -55,7 +55,7 @@ test(`an experiment in which everybody is has the figures of the charts: ${HISTO
         const chart = async (code: string): Promise<number[]> => {
           const { body } = await call('GET', `/v4/analytics/charts/${code}?from=${from}&to=${to}&unit=month&currency=${currency}`, { key })
           expect(body.series, JSON.stringify(body)).toBeDefined()
-        return body.series.map((series: { total: number }) => series.total)
+          return body.series.map((series: { total: number }) => series.total)
         }
         const { body } = await call('GET', `/v4/experiments/summary?filter[experiment_uid][]=${id}&to=${to}&currency=${currency}`, { key })
         const [group] = body.data[0].groups
