@@ -1,6 +1,7 @@
 import type { Logger } from 'pino'
 import { connect } from '../store/connect.ts'
 import { startFactAudit } from '../workers/fact-audit.ts'
+import { startFactRebuild } from '../workers/fact-rebuild.ts'
 import { startHousekeeping } from '../workers/housekeeping.ts'
 import { startStatistics } from '../workers/statistics.ts'
 import { startWatchdog } from '../workers/watchdog.ts'
@@ -51,7 +52,9 @@ export async function work(
   const statistics = startStatistics(pool, log)
   const watchdog = startWatchdog({ pool, log })
   const factAudit = startFactAudit({ pool, log })
+  const factRebuild = startFactRebuild({ pool, log })
   return async () => {
+    await factRebuild.stop()
     await factAudit.stop()
     await watchdog.stop()
     await statistics.stop()

@@ -1,4 +1,5 @@
 import process from 'node:process'
+import { analytics } from './analytics.ts'
 import { backup } from './backup.ts'
 import type { CliCommand, CommandContext } from './command.ts'
 import { isUsageError, lineOf, UsageError } from './failure.ts'
@@ -18,6 +19,7 @@ const COMMANDS = new Map<string, CliCommand>([
   ['project', project],
   ['import', importCsv],
   ['rates', rates],
+  ['analytics', analytics],
   ['backup', backup],
   ['restore', restore],
   ['set-aside', setAside],

@@ -10,6 +10,8 @@ export const USAGE = `Usage: npm run cli -- COMMAND
                                   store the rows of a CSV file as events (see "help import")
   rates FILE                      store rates of exchange, - for standard input: a CSV file with date,currency,usd_per_unit, or the
                                   European Central Bank's eurofxref-hist.csv
+  analytics rebuild [PROJECT]     compute the facts of figures anew, beside those that are read, compare both and change over; exit code 2:
+                                  they differed
   backup DIR                      write the whole installation into a new folder
   restore DIR                     fill an empty installation from such a folder
   set-aside list [--all]          events that automations or integrations could not handle

@@ -12,5 +12,6 @@ export const LOCK = {
   rates: 4_109,
   annotations: 4_110,
   views: 4_111,
+  rebuild: 4_112,
   compaction: 4_130,
 } as const

@@ -6,9 +6,12 @@ const KEPT_DAYS = 7
 const NOTE_DAY = `insert into fact_days (environment, day, seq) select environment, current_date, seq from fact_state s
   where not exists (select 1 from fact_days where environment = s.environment and day = current_date) on conflict do nothing`
 // Before the tombstones go: a reader sees in one snapshot that they may be gone.
-const RAISE = `update fact_state s set pruned_seq = d.seq from fact_state o cross join lateral (
-    select seq from fact_days where environment = o.environment and day <= current_date - ${KEPT_DAYS} order by day desc limit 1) d
-  where s.environment = o.environment and d.seq > s.pruned_seq`
+const RAISE = `with due as materialized (
+    select o.environment, d.seq from fact_state o cross join lateral (
+      select seq from fact_days where environment = o.environment and day <= current_date - ${KEPT_DAYS} order by day desc limit 1) d
+    where d.seq > o.pruned_seq order by o.environment for update of o
+  )
+  update fact_state s set pruned_seq = due.seq from due where s.environment = due.environment`
 const FORGET_DAYS = `delete from fact_days where day < current_date - ${KEPT_DAYS} - 1`
 
 const dropFrom = (table: string, key: string, gone: string) => `with old as materialized (
@@ -22,6 +25,25 @@ const DROPS = [
   dropFrom('subscription_changes', 'id', 'cause is null'),
   dropFrom('user_facts', 'user_no', 'gone'),
 ]
+
+const dropGenerations = (table: string, key: string) => `with old as materialized (
+    select s.environment, t.generation, t.${key} from fact_state s cross join lateral (
+      select generation, ${key} from ${table} where environment = s.environment and generation < s.generation order by generation, ${key} limit $1) t
+    limit $1
+  )
+  delete from ${table} t using old o where t.environment = o.environment and t.generation = o.generation and t.${key} = o.${key}`
+const DROP_GENERATIONS = [
+  dropGenerations('transaction_facts', 'id'),
+  dropGenerations('subscription_changes', 'id'),
+  dropGenerations('user_facts', 'user_no'),
+]
+
+/** Removes the facts of generations before the one that is read, at most `batch` rows of each table. */
+export async function dropOldGenerations(pool: Pool, batch: number): Promise<number> {
+  let dropped = 0
+  for (const text of DROP_GENERATIONS) dropped += (await pool.query(text, [batch])).rowCount ?? 0
+  return dropped
+}
 
 /** Removes tombstones of facts that are at least seven days old, at most `batch` of each table. */
 export async function dropTombstones(pool: Pool, batch: number): Promise<number> {

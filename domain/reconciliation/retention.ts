@@ -3,7 +3,7 @@ import { dropOldAudit } from '../audit/retention.ts'
 import { dropOldAutomationRuns, dropOldVersions } from '../automation-runs/retention.ts'
 import { dropDeletedIntegrations, dropOldDeliveries } from '../deliveries/retention.ts'
 import type { Environment } from '../environment.ts'
-import { dropTombstones } from '../facts/retention.ts'
+import { dropOldGenerations, dropTombstones } from '../facts/retention.ts'
 import { dropOldAnswers } from '../idempotent-answers.ts'
 import { dropOldRuns } from '../jobs/workflow-run.ts'
 import { compactLedger } from '../ledger-history/compact.ts'
@@ -31,6 +31,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'ledgerCounts', drop: compactLedger },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
+  { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
   { kind: 'setAside', isRealTime: true, drop: dropSetAside },
 ]
 

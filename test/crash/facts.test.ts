@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises'
 import { afterEach, expect, test, vi } from 'vitest'
 import { foldUsers } from '../../domain/facts/fold-users.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -82,4 +83,27 @@ test('workers killed in and behind a transaction that folds: every mark is folde
   expect(await worker.end()).toBe(0)
   expect([await count(pool, 'user_facts'), await count(pool, 'transaction_facts where kind is not null')]).toEqual([PEOPLE, 2 * PEOPLE])
   expect(await differencesFromScratch(pool)).toBe(0)
+})
+
+test('a rebuild that is killed goes on where it was, and readers see whole facts at any time', async () => {
+  site = await crashFixture({ events: PEOPLE, perBatch: PEOPLE, people: PEOPLE, partRows: 1_000 })
+  const { pool } = site.database
+  await subscribeAll(site)
+  const worker = await run({ env: site.env('worker') })
+  await until('the marks are folded', async () => (await count(pool, 'stale_users')) === 0 || undefined)
+  const READ = 'transaction_facts t join fact_state s using (environment, generation) where t.kind is not null'
+  const facts = await count(pool, READ)
+  const rebuild = () => launch({ script: 'cli/main.ts', args: ['analytics', 'rebuild'], env: site!.env('worker') })
+  for (let kill = 0; kill < 4; kill++) {
+    const dying = rebuild()
+    await pause(700 + 150 * kill)
+    await dying.end('SIGKILL')
+    expect(await count(pool, READ)).toBe(facts)
+  }
+  const last = rebuild()
+  expect([await last.ended, last.output()]).toEqual([0, expect.stringContaining('and equal to those before')])
+  expect(await count(pool, READ)).toBe(facts)
+  expect(await count(pool, 'fact_state where building is not null')).toBe(0)
+  expect(await worker.end()).toBe(0)
+  expect(await count(pool, 'transaction_facts t join fact_state s using (environment) where t.generation < s.generation')).toBe(0)
 })

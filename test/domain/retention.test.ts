@@ -107,6 +107,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     idempotentAnswers: 5,
     workflowRuns: 5,
     tombstones: 3,
+    factGenerations: 0,
     auditEntries: 0,
     automationVersions: 0,
     integrations: 0,

@@ -1,0 +1,72 @@
+import { parseArgs } from 'node:util'
+import { readConfig } from '../app/config.ts'
+import { dropOldGenerations } from '../domain/facts/retention.ts'
+import { RebuildRefused, rebuildFacts } from '../domain/folding/rebuild.ts'
+import { listEnvironments, type ProjectEnvironment } from '../domain/projects/environments.ts'
+import type { Pool } from '../store/connect.ts'
+import type { CliCommand, CommandContext } from './command.ts'
+import { withDatabase } from './database.ts'
+import { CliError, UsageError } from './failure.ts'
+import { counted } from './import/progress.ts'
+
+const MAX_ID = 2 ** 31 - 1
+/** Rows of facts that one statement removes. */
+const BATCH = 10_000
+/** Between two lines of progress. */
+const SAID_MS = 5_000
+
+function projectOf(text: string | undefined): number | null {
+  if (text === undefined) return null
+  const id = /^\d+$/.test(text) ? Number(text) : 0
+  if (id < 1 || id > MAX_ID) throw new UsageError(`${JSON.stringify(text)} is not a project id: "project list" shows the ids`)
+  return id
+}
+
+/** Rebuilds the facts of one environment. False: the facts that were read before differed from the rebuilt ones. */
+async function rebuildOne(
+  pool: Pool,
+  { id, kind, project, name }: ProjectEnvironment,
+  { signal, out, note }: CommandContext,
+): Promise<boolean> {
+  const label = `project ${project} (${name}), ${kind}`
+  let saidAt = performance.now()
+  const onProgress = (users: number) => {
+    if (performance.now() - saidAt < SAID_MS) return
+    saidAt = performance.now()
+    note(`${label}: ${counted(users)} customers so far`)
+  }
+  const rebuilt = await rebuildFacts(pool, id, { isStopping: () => signal.aborted, onProgress }).catch(error => {
+    throw error instanceof RebuildRefused ? new CliError(`${label}: ${error.message}; the former facts stay`) : error
+  })
+  switch (rebuilt.is) {
+    case 'taken':
+      throw new CliError(`${label}: another process is rebuilding these facts`)
+    case 'stopped':
+      throw new CliError(`${label}: stopped; the next rebuild goes on from there`)
+    case 'done':
+      for (const { table, former, rebuilt: now, users } of rebuilt.differences)
+        out(`${label}: ${table}: ${counted(former)} rows differed from ${counted(now)} rebuilt ones; customers ${users.join(', ')}`)
+      out(
+        `${label}: the facts of ${counted(rebuilt.users)} customers are rebuilt${rebuilt.differences.length === 0 ? ', and equal to those before' : ''}.`,
+      )
+      return rebuilt.differences.length === 0
+    default:
+      return rebuilt satisfies never
+  }
+}
+
+/** Computes the facts of figures anew, beside those that are read, and lets readers see them. */
+export const analytics: CliCommand = async (args, context) => {
+  const [verb, given, ...rest] = parseArgs({ args, allowPositionals: true, options: {} }).positionals
+  if (verb !== 'rebuild') throw new UsageError(verb === undefined ? 'rebuild is needed' : `there is no command "analytics ${verb}"`)
+  if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}`)
+  const project = projectOf(given)
+  return withDatabase(readConfig(context.env), async pool => {
+    const environments = await listEnvironments(pool, project)
+    if (environments.length === 0) throw new CliError(project === null ? 'there is no project' : `there is no project ${project}`)
+    let areEqual = true
+    for (const environment of environments) areEqual = (await rebuildOne(pool, environment, context)) && areEqual
+    while (!context.signal.aborted && (await dropOldGenerations(pool, BATCH)) > 0);
+    return areEqual ? 0 : 2
+  })
+}
