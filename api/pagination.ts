@@ -27,3 +27,6 @@ export const fullList = <const Url extends string, Item>(url: Url, data: Item[])
 
 /** Tells the caller that the cursor names no row of the list and the answer is the first page. */
 export const restartedHeader = (restarted: boolean): Record<string, string> => (restarted ? { 'X-Qon-Pagination-Restarted': 'true' } : {})
+
+/** Tells the caller how many users have facts that are posted and not yet in the answer. */
+export const behindHeader = (users: number): Record<string, string> => (users > 0 ? { 'X-Facts-Behind': String(users) } : {})

@@ -16,6 +16,7 @@ import { changeAutomationStatus } from '../../domain/automations/status.ts'
 import { updateAutomation } from '../../domain/automations/update.ts'
 import { checkReferences, missingThing, refuseFaulty } from '../../domain/automations/validate-references.ts'
 import type { Environment } from '../../domain/environment.ts'
+import { foldPresent } from '../../domain/folding/fold-batch.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -98,7 +99,10 @@ async function runBacktest(inTurn: StatementTurn, turns: BacktestTurns, environm
   if (length > MAX_WINDOW_MS) throw invalidField('to', 'must be at most 366 days after from')
   const data = await inTurn(db => transaction(db, tx => dataOf(tx, environment, id, body.data)))
   // Repeatable read: all pages of the log and the users come from one snapshot.
-  const play = (db: Pool) => transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read')
+  const play = async (db: Pool) => {
+    await foldPresent(db, environment)
+    return transaction(db, tx => backtest(tx, environment, data, { from, to }), undefined, 'repeatable read')
+  }
   return turns(environment, () => inTurn(play))
 }
 

@@ -6,12 +6,13 @@ import { customerMetrics } from '../../domain/customers/metrics.ts'
 import type { CustomerSelection } from '../../domain/customers/selection.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
+import { foldForList, foldUsersFirst } from '../../domain/folding/fold-batch.ts'
 import type { Platform } from '../../domain/platform.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { type Property, setProperties } from '../../domain/users/properties.ts'
 import type { Input } from '../../schemas/operation-types.ts'
 import { expensiveRead, inTransaction, onPool } from '../operation.ts'
-import { cursorPage, restartedHeader } from '../pagination.ts'
+import { behindHeader, cursorPage, restartedHeader } from '../pagination.ts'
 
 const NUMBER = { sandbox: 0, production: 1 } as const
 
@@ -49,6 +50,7 @@ export const v4ListCustomers = expensiveRead('v4ListCustomers', async ({ query, 
   const { limit, page, starting_after: after, sort_by: sort, sort_order: direction } = query
   if (page !== undefined && after !== undefined) throw invalidField('page', 'must not be given together with starting_after')
   const offset = ((page ?? 1) - 1) * limit
+  const behind = await foldForList(db, environment)
   const { rows, restarted } = await listCustomers({ db, listing: deps.listing }, environment, selected(query, kind), {
     sort,
     direction,
@@ -58,11 +60,12 @@ export const v4ListCustomers = expensiveRead('v4ListCustomers', async ({ query, 
   })
   return {
     body: cursorPage({ url: '/v4/customers', rows, limit, item: row => customer(row, kind) }),
-    headers: restartedHeader(restarted),
+    headers: { ...restartedHeader(restarted), ...behindHeader(behind) },
   }
 })
 
 export const v4GetCustomerMetrics = expensiveRead('v4GetCustomerMetrics', async ({ query, environment, environmentKind, db }) => {
+  const behind = await foldForList(db, environment)
   const metrics = await customerMetrics(db, environment, selected(query, environmentKind))
   return {
     body: {
@@ -74,10 +77,12 @@ export const v4GetCustomerMetrics = expensiveRead('v4GetCustomerMetrics', async 
       billing_retry: String(metrics.billing_retry),
       clients_with_event: String(metrics.clients_with_event),
     },
+    headers: behindHeader(behind),
   }
 })
 
 export const v4GetCustomer = onPool('v4GetCustomer', async ({ path, environment, environmentKind, db }) => {
+  await foldUsersFirst(db, environment, [path.customer_id])
   const { customer: row, properties, events } = await viewCustomer(db, environment, path.customer_id)
   const { media_source: source, campaign, ad_set, ad } = row
   const attribution = Object.entries({ source, campaign, ad_set, ad })

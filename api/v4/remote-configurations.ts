@@ -1,4 +1,5 @@
 import { audit } from '../../domain/audit/record.ts'
+import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import {
   changeStatus,
@@ -169,9 +170,10 @@ function refuseSameKey(keys: readonly (string | null)[]): void {
 
 export const v4EvaluateUserRemoteConfigurations = onPool(
   'v4EvaluateUserRemoteConfigurations',
-  async ({ path: { user_id }, body, environment, deps }) => {
+  async ({ path: { user_id }, body, environment, db, deps }) => {
     const { context_keys: keys, attributes: overrides = {}, dry_run: dryRun } = body ?? {}
     refuseSameKey(keys ?? [])
+    await foldUsersFirst(db, environment, [user_id])
     // `listing` plans once: planning these two statements takes twice as long as running them.
     const served = await evaluate(deps.listing, environment, user_id, { keys, overrides, dryRun: dryRun ?? false })
     return {

@@ -4,6 +4,7 @@ import { type NewAutomationRun, startRuns } from '../automation-runs/start.ts'
 import { skipReason } from '../automation-runs/start-rules.ts'
 import { wakeWaits } from '../automation-runs/wake-waits.ts'
 import type { Environment } from '../environment.ts'
+import { foldUsersWithin } from '../folding/fold-batch.ts'
 import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
 import type { LogEvent } from '../log/consumer.ts'
@@ -33,8 +34,10 @@ async function membersOfAll(tx: Tx, environment: Environment, matches: readonly 
     users.set(segments, some.add(event.user_id))
   }
   const members = new Map<string, Set<string>>()
+  if (users.size === 0) return members
+  await foldUsersWithin(tx, environment, [...new Set([...users.values()].flatMap(some => [...some]))])
   // The statement of a segment is composed from its conditions: a generic plan would not fit it.
-  if (users.size > 0) await tx.query('set local plan_cache_mode = force_custom_plan')
+  await tx.query('set local plan_cache_mode = force_custom_plan')
   for (const [segment, some] of users) members.set(segment, await membersOf(tx, environment, segment, [...some]))
   return members
 }

@@ -16,8 +16,8 @@ export type LookUp = {
 }
 
 // Each value is looked up alone, by the whole key of a unique index. With one condition (`= any`) or a plain join, the planner may read the
-// whole environment instead as long as it has no statistics. Of events it expects no more than one in an environment then, so the condition is a
-// range, of which only the index of the key has the order: a first batch of 1,000 after another one read a million rows by another index.
+// whole environment instead as long as it has no statistics. It expects no more than one row in an environment then, so the condition is a range,
+// of which only the index of the key has the order: a first batch of 1,000 after another one read a million events by another index.
 
 const distinct = (values: (string | undefined)[]) => [...new Set(values.filter(value => value !== undefined))]
 
@@ -31,7 +31,7 @@ export async function findUsers(
   const { rows } = await tx.query<FoundUser>({
     name: `find-users-by-${column}`,
     text: `select u.id, u.identity_id, ${TRAIT_COLUMNS} from unnest($2::text[]) k(value)
-           cross join lateral (select * from users where environment = $1 and ${column} = k.value limit 1) u`,
+           cross join lateral (select * from users where environment = $1 and ${column} >= k.value and ${column} <= k.value order by ${column} limit 1) u`,
     values: [environment, values],
   })
   return new Map(rows.map(row => [row[column]!, row]))

@@ -3,7 +3,6 @@ import type { Environment } from '../environment.ts'
 import type { FactsOfUser } from './compare.ts'
 import { foldLife } from './fold.ts'
 import type { Life } from './life.ts'
-import { readLives } from './read-lives.ts'
 import { writeFacts } from './write.ts'
 
 /** Users whose facts cannot be computed, each with the reason. */
@@ -37,11 +36,10 @@ export async function generationsOf(tx: Tx, environment: Environment): Promise<G
 }
 
 /**
- * Folds the users and writes the difference to their stored facts. The caller has locked the users, and has stored their subscriptions. A user who
- * does not exist any more loses the facts.
+ * Folds the users, whose `lives` were read, and writes the difference to their stored facts. The caller has locked the users, and has stored their
+ * subscriptions. A user without a life does not exist any more and loses the facts.
  */
-export async function foldUsers(tx: Tx, environment: Environment, numbers: number[]): Promise<Unfoldable[]> {
-  const lives = await readLives(tx, environment, numbers)
+export async function foldUsers(tx: Tx, environment: Environment, numbers: number[], lives: Life[]): Promise<Unfoldable[]> {
   const { folded, failed } = foldLives(lives)
   const known = new Set(lives.map(({ user }) => user.no))
   const gone = numbers.filter(no => !known.has(no)).map((no): FactsOfUser => ({ no, user: '', facts: null }))

@@ -87,7 +87,7 @@ export function sourceOfEvent(event: PostedTransaction, user: Origin, isRecurrin
 /** The source of a period of a subscription. */
 export function sourceOfPeriod(period: KnownPeriod, user: Origin, events: Map<string, PostedTransaction>): Source {
   if (period.purchase) return sourceOfPurchase(period.purchase, user)
-  const event = period.fact.id === null ? undefined : events.get(period.fact.id)
+  const event = events.get(period.fact.id)
   if (!event) throw new Error('the event of a period was not read')
   return sourceOfEvent(event, user, true)
 }

@@ -121,7 +121,7 @@ export function transactionsOf(
   }
   const find: Find = period => {
     if (period.purchase) return ofPurchase(period.purchase)
-    const event = byId.get(period.fact.id ?? '')
+    const event = byId.get(period.fact.id)
     return event ? ofEvent(event, true) : { source: sourceOfPeriod(period, user, byId), refunds: [] }
   }
   const transactions = [

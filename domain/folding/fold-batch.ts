@@ -1,8 +1,9 @@
-import type { Pool, Tx } from '../../store/connect.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { recount } from '../customers/recount.ts'
+import { storeCustomers } from '../customers/store-customers.ts'
 import type { Environment } from '../environment.ts'
 import { foldUsers, type Unfoldable } from '../facts/fold-users.ts'
+import { readLives } from '../facts/read-lives.ts'
 import { lockUsers } from '../users/user.ts'
 
 /** Users of one transaction. */
@@ -54,18 +55,30 @@ export type FoldedBatch = { folded: number; isFull: boolean; failed: Unfoldable[
 
 async function foldMarked(tx: Tx, environment: Environment, limit: number, waits: boolean): Promise<FoldedBatch> {
   const { rows: oldest } = await tx.query<{ no: number }>({ name: 'oldest-marks', text: OLDEST, values: [environment, limit] })
-  if (oldest.length === 0) return { folded: 0, isFull: false, failed: [] }
-  const { rows: marked } = await tx.query<Marked>({ name: 'marked-users', text: NAMED, values: [environment, oldest.map(({ no }) => no)] })
+  const numbers = oldest.map(({ no }) => no)
+  return { ...(await foldNumbers(tx, environment, numbers, waits)), isFull: oldest.length === limit }
+}
+
+/** Folds marked users: what is stored with the customer where the mark says so, and the facts. Both from one read of the history. */
+async function foldNumbers(tx: Tx, environment: Environment, numbers: number[], waits: boolean): Promise<Omit<FoldedBatch, 'isFull'>> {
+  if (numbers.length === 0) return { folded: 0, failed: [] }
+  const { rows: marked } = await tx.query<Marked>({ name: 'marked-users', text: NAMED, values: [environment, numbers] })
   const locked = (await lockMarked(tx, environment, marked, waits)).map(({ no }) => no)
-  if (locked.length === 0) return { folded: 0, isFull: false, failed: [] }
+  if (locked.length === 0) return { folded: 0, failed: [] }
   const unmark = { name: 'unmark-users', text: UNMARK, values: [environment, locked] }
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
-  const summed = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
-  const users = marked.flatMap(({ no, id }) => (id !== null && summed.has(no) ? [id] : []))
-  if (users.length > 0) await recount(tx, environment, users)
-  const failed = await foldUsers(tx, environment, locked)
+  const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
+  const lives = await readLives(tx, environment, locked)
+  // The facts name the subscriptions by the numbers of their rows.
+  const unstored = await storeCustomers(
+    tx,
+    environment,
+    lives.filter(({ user }) => stored.has(user.no)),
+  )
+  const unfolded = await foldUsers(tx, environment, locked, lives)
+  const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
   await setAside(tx, environment, locked, failed)
-  return { folded: locked.length, isFull: oldest.length === limit, failed }
+  return { folded: locked.length, failed }
 }
 
 /** Folds the users of the oldest marks, in one transaction. Users that somebody else has locked are left for later. */
@@ -87,4 +100,46 @@ export async function drainMarks(pool: Pool, environment: Environment, limit: nu
     left -= folded
   }
   return false
+}
+
+// Ids as an ordered range: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
+const STALE = `select s.user_no as no from unnest($2::text[]) k(id)
+  cross join lateral (select no from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u
+  join stale_users s on s.environment = $1 and s.user_no = u.no and s.sums order by s.user_no`
+
+async function staleAmong(db: Db, environment: Environment, users: readonly string[]): Promise<number[]> {
+  const { rows } = await db.query<{ no: number }>({ name: 'stale-users', text: STALE, values: [environment, users] })
+  return rows.map(({ no }) => no)
+}
+
+/** Folds those of the users whose stored subscriptions, status or sums are out of date, in the transaction that reads them afterwards. */
+export async function foldUsersWithin(tx: Tx, environment: Environment, users: readonly string[]): Promise<void> {
+  await foldNumbers(tx, environment, await staleAmong(tx, environment, users), true)
+}
+
+/** The same in a transaction of its own: what is read after it is exact. */
+export async function foldUsersFirst(pool: Pool, environment: Environment, users: readonly string[]): Promise<void> {
+  const numbers = await staleAmong(pool, environment, users)
+  if (numbers.length > 0) await transaction(pool, tx => foldNumbers(tx, environment, numbers, true))
+}
+
+/** Marked users that a read of many users folds first. */
+const READ_FIRST = 2_000
+
+const BEHIND = 'select count(*)::int as users from stale_users where environment = $1'
+
+/** Folds up to 2,000 marked users before many are read; gives the number of users that are still marked when there were more. */
+export async function foldForList(pool: Pool, environment: Environment): Promise<number> {
+  if (await drainMarks(pool, environment, READ_FIRST)) return 0
+  const { rows } = await pool.query<{ users: number }>({ name: 'count-marks', text: BEHIND, values: [environment] })
+  return rows[0]!.users
+}
+
+/** Folds every user who is marked now. `beat` is called between the transactions. */
+export async function foldPresent(pool: Pool, environment: Environment, beat: () => Promise<unknown> = async () => {}): Promise<void> {
+  const { rows } = await pool.query<{ users: number }>({ name: 'count-marks', text: BEHIND, values: [environment] })
+  for (let left = rows[0]!.users; left > 0; left -= AT_ONCE) {
+    if (await drainMarks(pool, environment, Math.min(left, AT_ONCE))) return
+    await beat()
+  }
 }

@@ -1,9 +1,7 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
-import { foldPosted, isFact } from '../customers/fold-posted.ts'
-import { recount } from '../customers/recount.ts'
-import { type UserChange, writeUsers } from '../customers/write-users.ts'
+import { writeUsers } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
@@ -11,7 +9,8 @@ import { findTransactions, findUsers, lookUp } from '../events/look-up.ts'
 import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
 import { isScreenEvent } from '../facts/read-lives.ts'
-import { mark, markViewers } from '../marks/mark.ts'
+import { mark, markStored, markViewers } from '../marks/mark.ts'
+import { isFact } from '../subscriptions/posted.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
@@ -61,10 +60,9 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
     const result = results[first]
     results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
   }
-  const recounted = await updateUsers(tx, environment, entries, changed)
+  await updateUsers(tx, environment, entries, changed)
   await markChanged(tx, environment, entries, rooted)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
-  if (recounted.length > 0) await recount(tx, environment, recounted)
   return results as ItemResult[]
 }
 
@@ -103,24 +101,23 @@ async function createNewUsers(tx: Tx, environment: Environment, newItems: NewIte
 
 const viewsOf = (entries: Entry[]) => entries.filter(({ user, item }) => user !== null && isScreenEvent(item.event_name))
 
-/** Marks the users whose facts the entries change; their rows are locked. */
+/**
+ * Marks the users whose facts the entries change; their rows are locked. What is stored with the customer follows from the posted facts, too, and is
+ * folded with them: several events of a user are folded once.
+ */
 async function markChanged(tx: Tx, environment: Environment, entries: Entry[], rooted: Set<string>): Promise<void> {
-  const users = new Set([...rooted, ...entries.filter(isFact).map(entry => entry.user!)])
-  await mark(tx, environment, [...users].sort())
+  const posted = new Set(entries.filter(isFact).map(entry => entry.user!))
+  await markStored(tx, environment, [...posted].sort())
+  await mark(tx, environment, [...rooted].filter(user => !posted.has(user)).sort())
   const seen = viewsOf(entries).map(({ user, at }) => ({ user: user!, at: Math.floor(at / 1_000_000) }))
   await markViewers(tx, environment, seen)
 }
 
-/** Updates the users by the entries; returns the users that must be recounted when the entries are stored. */
-async function updateUsers(tx: Tx, environment: Environment, entries: Entry[], changed: Map<string, UserTraits>): Promise<string[]> {
-  const facts = entries.filter(isFact)
-  const changes = new Map<string, UserChange>([...changed].map(([user, traits]) => [user, { traits }]))
-  const users = [...changed.keys(), ...facts.map(entry => entry.user!), ...viewsOf(entries).map(entry => entry.user!)]
-  if (users.length === 0) return []
+/** Locks the users whom the entries concern and writes their new traits. */
+async function updateUsers(tx: Tx, environment: Environment, entries: Entry[], changed: Map<string, UserTraits>): Promise<void> {
+  const concerned = [...entries.filter(isFact), ...viewsOf(entries)].map(entry => entry.user!)
+  const users = [...changed.keys(), ...concerned]
+  if (users.length === 0) return
   await lockUsers(tx, environment, users)
-  const { statuses, added, recounted } = await foldPosted(tx, environment, facts)
-  for (const [user, status] of statuses) changes.set(user, { ...changes.get(user), status })
-  for (const [user, payments] of added) changes.set(user, { ...changes.get(user), added: payments })
-  await writeUsers(tx, environment, changes)
-  return recounted
+  await writeUsers(tx, environment, changed)
 }

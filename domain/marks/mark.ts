@@ -15,8 +15,11 @@ export const FACTS_CHANNEL = 'facts'
 /** Tells the workers after the commit that users of the environment were marked. */
 export const announceMarks = (tx: Tx, environment: Environment): void => notifyAfterCommit(tx, FACTS_CHANNEL, String(environment))
 
+// Ids as an ordered range: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
+const NUMBERS = `unnest($2::text[]) k(id)
+  cross join lateral (select no from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u`
 const MARK = `insert into stale_users (environment, user_no)
-  select $1, u.no from unnest($2::text[]) k(id) cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u
+  select $1, u.no from ${NUMBERS}
   order by u.no on conflict do nothing`
 
 /** Marks users whose facts may be out of date when the transaction commits. The caller has locked the users. */
@@ -26,14 +29,17 @@ export async function mark(tx: Tx, environment: Environment, users: string[]): P
   announceMarks(tx, environment)
 }
 
-const MARK_SUMS = `insert into stale_users (environment, user_no, sums)
-  select $1, u.no, true from unnest($2::text[]) k(id) cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u
+const MARK_STORED = `insert into stale_users (environment, user_no, sums)
+  select $1, u.no, true from ${NUMBERS}
   order by u.no on conflict (environment, user_no) do update set sums = true`
 
-/** Marks users whose stored sums are to be counted again, too: a rate of exchange has changed. The caller has locked the users. */
-export async function markSums(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+/**
+ * Marks users for whom also what is stored with the customer is out of date: subscriptions, status and sums. Their facts were posted, or a rate of
+ * exchange has changed. The caller has locked the users.
+ */
+export async function markStored(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   if (users.length === 0) return
-  await tx.query({ name: 'mark-sums', text: MARK_SUMS, values: [environment, users] })
+  await tx.query({ name: 'mark-stored', text: MARK_STORED, values: [environment, users] })
   announceMarks(tx, environment)
 }
 

@@ -3,7 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { announceJobs, deleteJob } from '../jobs/job.ts'
 import { insertJobs, suspendJobs } from '../jobs/sql.ts'
-import { markSums } from '../marks/mark.ts'
+import { markStored } from '../marks/mark.ts'
 import { lockUsers } from '../users/user.ts'
 
 // Facts and events hold no converted money, so an import of rates writes none of them. Only the sums stored with customers follow, as soon as
@@ -71,7 +71,7 @@ async function step(tx: Tx, environment: Environment): Promise<'more' | 'unsettl
   if (!(await isSettled(tx, environment))) return 'unsettled'
   const { users, read, happened, id } = await usersAfter(tx, environment, change)
   await lockUsers(tx, environment, [], users)
-  await markSums(tx, environment, users)
+  await markStored(tx, environment, users)
   if (read < AT_ONCE) {
     await tx.query('delete from rate_changes where environment = $1', [environment])
     return 'nothing'

@@ -69,7 +69,12 @@ export async function advanceClock(
 ): Promise<void> {
   const until = performance.now() + limitMs
   const drain = () => drainInstant(environment, pool, beat, until)
+  const foldAll = async () => {
+    while (!(await drainMarks(pool, environment, MARKS_AT_ONCE))) await beat()
+  }
   try {
+    // The next change of a subscription is known when what was posted is folded.
+    await foldAll()
     await beginTurns(pool, environment)
     await drain()
     for (let at = await nextDueUntil(pool, environment, target); at !== null; at = await nextDueUntil(pool, environment, target)) {
@@ -78,7 +83,7 @@ export async function advanceClock(
     }
     await moveClock(pool, environment, target)
     await drain()
-    while (!(await drainMarks(pool, environment, MARKS_AT_ONCE))) await beat()
+    await foldAll()
     // What is left when the time is over, the housekeeping of the workers removes.
     await dropExpired(pool, { environment, beat, isStopping: () => performance.now() > until })
   } finally {

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Entry } from '../events/entry.ts'
-import { type Period, parseTime } from './period.ts'
+import type { Period } from './period.ts'
 
 /** A posted catalogue event about a subscription; times in ms. */
 export type PostedFact = {
@@ -17,8 +17,7 @@ export type PostedFact = {
   amount: number | null
   /** When the event was stored. */
   recorded: number
-  /** The id of the stored event; null: it is about to be stored. */
-  id: string | null
+  id: string
 }
 
 /** Posted events that are a transaction: a payment when they have an amount, else a trial. */
@@ -46,8 +45,10 @@ const SUBSCRIPTION_FACTS = [
   'subscription_refunded',
   'refund_reversed',
 ] as const
-const factNames = new Set<string>(SUBSCRIPTION_FACTS)
-export const isSubscriptionFact = (name: string): boolean => factNames.has(name)
+const factNames = new Set<string>([...SUBSCRIPTION_FACTS, ...TRANSACTION_FACTS, ...REFUND_FACTS])
+
+/** Whether an event changes the subscriptions or the payments of its user. */
+export const isFact = ({ item, user }: Entry): boolean => user !== null && factNames.has(item.event_name)
 
 /** SQL: the store of an event's platform. */
 export const STORE_OF = (platform: string) =>
@@ -75,26 +76,6 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
     values: [environment, users],
   })
   return rows
-}
-
-/** The same fact from an event that is about to be stored, at `now` (ms). */
-export function postedFact({ item, at, user, platform }: Entry, now: number): PostedFact {
-  const { transaction } = item
-  const happenedMs = at / 1000
-  return {
-    user_id: user!,
-    platform,
-    lineage: transaction?.original_transaction_id ?? transaction?.transaction_id ?? '',
-    name: item.event_name,
-    at: happenedMs,
-    begins: parseTime(transaction?.transaction_date) ?? happenedMs,
-    expires: parseTime(transaction?.expires_at),
-    grace: parseTime(transaction?.grace_period_expires_at),
-    transaction: transaction?.transaction_id ?? null,
-    amount: item.price === undefined ? null : Number(item.price),
-    recorded: now,
-    id: null,
-  }
 }
 
 /** `givenUpAt`: when a posted expiry ended billing retry. */

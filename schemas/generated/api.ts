@@ -8976,6 +8976,8 @@ export interface components {
         Location: string;
         /** @description Present when this is the stored answer of an earlier request with the same `Idempotency-Key`. */
         "Idempotency-Replayed": "true";
+        /** @description Present when posted events of so many users are stored and not yet in what is shown of them: status, subscriptions and payments. Up to 2,000 users are brought up to date before the answer. */
+        "X-Facts-Behind": number;
         /** @description Present when the cursor named no row and this is the first page. */
         "X-Qon-Pagination-Restarted": "true";
         /** @description The scheme to use. */
@@ -10480,6 +10482,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -10543,6 +10546,7 @@ export interface operations {
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -11554,6 +11558,7 @@ export interface operations {
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     Location: components["headers"]["Location"];
                     "X-Segment-Size": components["headers"]["X-Segment-Size"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
                     [name: string]: unknown;
                 };
@@ -11685,6 +11690,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Segment-Size": components["headers"]["X-Segment-Size"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {

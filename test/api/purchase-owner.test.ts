@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 import { tracesOf } from '../harness/traces.ts'
@@ -20,6 +21,7 @@ const apple = (transaction_id: string, original_transaction_id?: string) => ({
 const accessOf = async (user: string) =>
   (await api.call('GET', `/v4/users/${user}/entitlements`)).body.data.map((entitlement: { is_active: boolean }) => entitlement.is_active)
 const figures = async (user: string) => {
+  await foldUsersFirst(api.pool, api.project.production, [user])
   const { rows } = await api.pool.query('select status, payments_count, net_payments_usd::float8 as net from users where id = $1', [user])
   return rows[0]
 }

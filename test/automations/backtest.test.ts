@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { backtest } from '../../domain/automations/backtest/backtest.ts'
+import { drainMarks } from '../../domain/folding/fold-batch.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { rowsOf } from '../harness/rows.ts'
@@ -84,6 +85,7 @@ describe('a backtest', () => {
     const user = await fixture.user()
     const { id } = await fixture.automation()
     await fixture.post([{ event_name: 'go', customer_uid: user }])
+    await drainMarks(api.pool, fixture.environment, 1_000)
     const before = await rowsOf(api.pool, fixture.environment)
     await fixture.call('POST', `/v4/automations/${id}/backtest`, { body: { from, to: await now() } })
     expect(await rowsOf(api.pool, fixture.environment)).toEqual(before)

@@ -19,6 +19,7 @@ afterAll(() => api.stop())
 const STORED = `status, first_transaction_at, last_payment_at, payments_count, converted_payments, purchase_currency, purchase_product_id,
   trim_scale(gross_payments_usd)::text as gross, trim_scale(net_payments_usd)::text as net`
 const stored = async (user: string) => {
+  await drainMarks(api.pool, api.project.production, 10_000)
   const { rows } = await api.pool.query(`select ${STORED} from users where id = $1`, [user])
   const subscriptions = await api.pool.query(
     'select platform, lineage, state_at::text, states, auto_renewing, ever_paid from subscriptions where user_id = $1 order by 1, 2',
@@ -76,6 +77,7 @@ test('posted facts give the same figures in any batches as a recount of all of t
           },
         }))
         expect((await api.call('POST', '/v4/events', { body: { events } })).status).toBe(200)
+        await drainMarks(api.pool, api.project.production, 10_000)
       }
       const before = await stored(user)
       await transaction(api.pool, tx => recount(tx, api.project.production, [user]))
@@ -141,4 +143,28 @@ test('whatever was told, the facts of every user can be folded', async () => {
   const { rows } = await api.pool.query('select user_no, error from set_aside_users')
   expect(rows).toEqual([])
   expect((await api.pool.query('select 1 from transaction_facts limit 1')).rowCount).toBe(1)
+})
+
+test('a list folds 2,000 marked users and says how many are left; a read of one user folds this user', async () => {
+  const environment = api.project.production
+  await drainMarks(api.pool, environment, 10_000)
+  const user = await userOf(api)
+  await api.pool.query(
+    `with made as (insert into users (environment, id, created_at, last_seen_at) select $1, 'behind-' || n, now(), now() from generate_series(1, 2600) n
+       returning no) insert into stale_users (environment, user_no, sums, since) select $1, no, true, now() - interval '1 hour' from made`,
+    [environment],
+  )
+  const transaction = { transaction_id: 'behind', expires_at: new Date(Date.now() + 86_400_000).toISOString() }
+  const event = {
+    event_id: 'behind',
+    event_name: 'subscription_started',
+    customer_uid: user,
+    happened_at: hours(0),
+    platform: 'iOS',
+    transaction,
+  }
+  expect((await api.call('POST', '/v4/events', { body: { events: [event] } })).body.created).toBe(1)
+  expect((await api.call('GET', `/v4/customers/${user}`)).body.data.customer.status).toBe('active')
+  const behind = async () => (await api.call('GET', '/v4/customers/metrics')).headers.get('x-facts-behind')
+  expect([await behind(), await behind()]).toEqual(['600', null])
 })

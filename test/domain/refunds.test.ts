@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { exportAll } from '../harness/exports.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
@@ -62,6 +63,7 @@ test('callers may post it; it gives back what was refunded, with a value over 0'
     return api.call('POST', '/v4/events', { body: { events: [{ ...event, transaction }] } })
   }
   const standing = async () => {
+    await foldUsersFirst(api.pool, api.project.production, [user])
     const { rows } = await api.pool.query('select status, net_payments_usd::float8 as net from users where id = $1', [user])
     return rows[0]
   }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { recount } from '../../domain/customers/recount.ts'
+import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
@@ -24,6 +25,7 @@ const post = async (user: string, event_name: string, given: { price?: string; t
   expect(body.created).toBe(1)
 }
 const sums = async (user: string) => {
+  await foldUsersFirst(api.pool, api.project.production, [user])
   const { rows } = await api.pool.query(
     `select payments_count as payments, converted_payments as converted, trim_scale(gross_payments_usd)::text as gross,
        trim_scale(net_payments_usd)::text as net from users where id = $1`,

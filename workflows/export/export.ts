@@ -4,6 +4,7 @@ import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
 import type { ExportFailure, Part } from '../../domain/exports/export.ts'
 import { failExport, publishExport } from '../../domain/exports/finish.ts'
 import { addRows, type Bound, beginExport, type ExportSource, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
+import { foldPresent } from '../../domain/folding/fold-batch.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
@@ -51,6 +52,8 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
   const { environment } = context
   const edge = (steps: Transacting, job: ExportSource, after: Bound, n: number) =>
     steps.transact(`edge-${n}`, tx => nextBound(tx, job, after, partRows))
+  // The file shows what was posted before it was begun.
+  await foldPresent(pool, environment)
   const { file, job, first } = await context.together(async steps => {
     const file = await around.begin(steps)
     const job = await steps.transact('begin', tx => beginExport(tx, environment, file))

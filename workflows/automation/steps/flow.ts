@@ -1,9 +1,12 @@
 import { meetsConditions } from '../../../domain/automations/branch.ts'
+import { isAboutUser } from '../../../domain/automations/conditions.ts'
+import { foldUsersFirst } from '../../../domain/folding/fold-batch.ts'
 import { type StepKinds, succeeded } from '../step-kind.ts'
 
 export const branchStep: StepKinds['branch'] = {
   by: 'decision',
   async decide({ step, run, timeline }, { pool, triggerOf }) {
+    if (run.user_id !== null && step.conditions.some(isAboutUser)) await foldUsersFirst(pool, run.environment, [run.user_id])
     const taken = await meetsConditions(pool, run.environment, step.conditions, {
       user: run.user_id,
       event: () => triggerOf(run),

@@ -1,0 +1,31 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Life } from '../facts/life.ts'
+import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
+import { storeSubscriptions } from '../subscriptions/store.ts'
+import { recount } from './recount.ts'
+
+type Failed = { no: number; error: string }
+
+/**
+ * Stores what follows from all facts of the users: subscriptions with the next change of each, status, sums. Users whose subscriptions cannot be
+ * computed keep what they have and are returned. The users' rows are locked.
+ */
+export async function storeCustomers(tx: Tx, environment: Environment, lives: Life[]): Promise<Failed[]> {
+  if (lives.length === 0) return []
+  const { rows } = await tx.query<{ now: number }>('select (extract(epoch from environment_now($1)) * 1000)::float8 as now', [environment])
+  const users: string[] = []
+  const subscriptions: Subscription[] = []
+  const failed: Failed[] = []
+  for (const { user, purchases, posted } of lives) {
+    try {
+      subscriptions.push(...subscriptionsOf(purchases, posted))
+      users.push(user.id)
+    } catch (error) {
+      failed.push({ no: user.no, error: error instanceof Error ? error.message : String(error) })
+    }
+  }
+  const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
+  await recount(tx, environment, users, statuses)
+  return failed
+}
