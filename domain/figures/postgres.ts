@@ -80,6 +80,7 @@ function sourceOf(snapshot: Snapshot): FactSource {
       `(select u.no as user_no, floor(extract(epoch from e.happened_at))::bigint as happened
         from events e join users u on u.environment = e.environment and u.id = e.user_id
         where e.environment = ${environment} and e.happened_at >= to_timestamp(${from}) and e.happened_at < to_timestamp(${to}))`,
+    standing: () => null,
     async numbersOf(words) {
       if (words.length === 0) return new Map()
       const { rows } = await tx.query<{ no: number; word: string }>(

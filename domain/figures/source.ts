@@ -27,6 +27,9 @@ export type Dialect = {
   sum(expression: string): string
 }
 
+/** The sides of subscriptions that stood just before `at`, as a table. */
+export type StandingSides = { at: number; table: string }
+
 /**
  * The facts of one environment at one moment. Both drivers pass the same conformance suite. A driver ends a statement after 30 s
  * (`upstream_timeout`).
@@ -43,6 +46,8 @@ export type FactSource = {
    * a midnight, as its edge or inside.
    */
   occurrences(window: { from: number; to: number }, exact: boolean): Promise<string>
+  /** The sides that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
+  standing(at: number, now: number): StandingSides | null
   /** The numbers of words that occur; a word that nobody has is left out. */
   numbersOf(words: string[]): Promise<Map<string, number>>
   wordsOf(numbers: number[]): Promise<Map<number, string>>

@@ -3,11 +3,16 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { proceedsRates } from '../../domain/events/money.ts'
+import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
+import { chartOf } from '../../domain/figures/chart-table.ts'
+import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
+import { readQuestion } from '../../domain/figures/question.ts'
 import { type ReplicaOptions, type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
 import type { FactSource, FigureRow } from '../../domain/figures/source.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
+import { until } from '../harness/until.ts'
 
 let api: TestApi
 let scanning: Pool
@@ -215,4 +220,63 @@ test('after any pulls a replica has the facts of a new one', async () => {
     })
   expect(await contentOf(followed.access)).toEqual(await contentOf(fresh.access))
   expect([...followed.answers, ...fresh.answers].every(by => by === 'replica')).toBe(true)
+})
+
+describe('what stood at the start of a month', () => {
+  const NOW = Math.floor(Date.now() / 1000)
+  const DAY = 86_400
+  const iso = (at: number) => new Date(at * 1000).toISOString()
+
+  async function subscribe(name: string, begin: number, end: number, price: string): Promise<void> {
+    const transaction = { transaction_id: name, original_transaction_id: name, transaction_date: iso(begin), expires_at: iso(end) }
+    const event = {
+      ...{
+        event_id: name,
+        event_name: 'subscription_started',
+        identity_id: name,
+        platform: 'iOS',
+        product_id: 'm',
+        price,
+        currency: 'USD',
+      },
+      ...{ happened_at: iso(begin), transaction },
+    }
+    const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events: [event] } })
+    expect(body).toMatchObject({ created: 1 })
+  }
+
+  const monthly = async ({ access }: Pick<Opened, 'access'>) => {
+    const chart = chartOf('mrr')!
+    const question = readQuestion(
+      { from: NOW - 20 * DAY, to: NOW },
+      { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own: 1 },
+      { now: NOW, hasRate: true },
+    )
+    const { series } = await chartFigures(access, project.production, chart, question)
+    return series.map(({ line }) => [line.total, line.totalPrev, ...line.data].map(({ top, bottom }) => String((top * 1_000n) / bottom)))
+  }
+  const standing = ({ access }: Opened) =>
+    withFacts(access, project.production, async source => source.standing(NOW - 20 * DAY, NOW)?.at ?? null)
+
+  test('is kept, gives the same figures, and is made anew after a change before it', async () => {
+    await subscribe('long', NOW - 200 * DAY, NOW + 100 * DAY, '10')
+    await subscribe('over', NOW - 200 * DAY, NOW - 150 * DAY, '7')
+    await subscribe('young', NOW - 3 * DAY, NOW + 27 * DAY, '5')
+    const one = open()
+    const truth = () => monthly({ access: { ...one.access, replicas: null } })
+    expect(await monthly(one)).toEqual(await truth())
+    const month = await until('the standings are made', async () => (await standing(one)) ?? undefined)
+    expect(await monthly(one)).toEqual(await truth())
+    expect(await standing(one)).toBe(month)
+
+    await subscribe('new', NOW - DAY, NOW + 29 * DAY, '3')
+    expect(await monthly(one)).toEqual(await truth())
+    expect(await standing(one)).toBe(month)
+
+    await subscribe('late', NOW - 190 * DAY, NOW + 90 * DAY, '20')
+    expect(await monthly(one)).toEqual(await truth())
+    await until('the standings are made again', async () => (await standing(one)) ?? undefined)
+    expect(await monthly(one)).toEqual(await truth())
+    expect([new Set(one.answers), one.errors]).toEqual([new Set(['replica']), []])
+  })
 })

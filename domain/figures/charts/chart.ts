@@ -65,9 +65,12 @@ export const chartFigures = (
   question: FigureQuestion,
 ): Promise<ChartFigures> =>
   withFacts(access, environment, async source => {
-    const context = await scanContext(access, environment, source, question)
     const measure = MEASURES[chart.code]
     const frame = frameOf(question)
+    // Of the window before, a stock needs no more than its end.
+    const first = question.previous ? frame.before.from : frame.window.from
+    const standing = chart.kind === 'stock' ? source.standing(first, question.now) : null
+    const context = { ...(await scanContext(access, environment, source, question)), standing }
     const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans }
     const rows = [...measure.series, summed(measure.series)]
     const lines = await linesOf(context, plan, rows)

@@ -2,11 +2,21 @@ import type { AttributeCode, ColumnAttribute } from '../attributes.ts'
 import { attributeOf, isColumn } from '../attributes.ts'
 import type { ProductWords } from '../product-words.ts'
 import type { Restriction } from '../restriction.ts'
-import type { FactSource } from '../source.ts'
+import type { FactSource, StandingSides } from '../source.ts'
 import type { MoneySql } from './money.ts'
 
-/** What every statement of a question needs. `now`: the last second whose facts count. */
-export type ScanContext = { source: FactSource; money: MoneySql; products: ProductWords; restriction: Restriction; now: number }
+/**
+ * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the sides from which on changes are
+ * read.
+ */
+export type ScanContext = {
+  source: FactSource
+  money: MoneySql
+  products: ProductWords
+  restriction: Restriction
+  now: number
+  standing?: StandingSides | null
+}
 
 /**
  * One pass over facts. `from`: table with joins. `terms`: the sums, in the order of TERMS. `leftOut`: a sum that counts what could not be

@@ -105,12 +105,12 @@ function ended({ source, restriction, now }: ScanContext): Scan {
 }
 
 function sides(
-  { source, restriction, now }: ScanContext,
+  { source, restriction, now, standing }: ScanContext,
   parts: { joins: string; condition: string; terms: string[]; leftOut: string | null; collapsed?: Collapsed },
 ): Scan {
   const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
   return {
-    from: `${sidesSql(source.dialect.tables.changes)} s${parts.joins}`,
+    from: `${sidesSql(source.dialect.tables.changes, standing)} s${parts.joins}`,
     happened: 's.happened',
     where: [parts.condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
     terms: parts.terms,
@@ -128,7 +128,7 @@ const monthly = (context: ScanContext): Scan =>
     leftOut: `case when ${isLeftOut('s')} then s.sign else 0 end`,
     collapsed: {
       row: 's',
-      rows: `${sidesSql(context.source.dialect.tables.changes)} s${durationJoin('s')}`,
+      rows: `${sidesSql(context.source.dialect.tables.changes, context.standing)} s${durationJoin('s')}`,
       keys: {
         sign: 's.sign',
         currency: 's.currency',

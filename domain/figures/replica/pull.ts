@@ -5,13 +5,14 @@ import { momentOf } from '../moment.ts'
 import { digestOfFile, digestOfPostgres } from './digest.ts'
 import { OutOfDate } from './failure.ts'
 import { loadRows } from './load-rows.ts'
-import { type ReplicaTable, replicaTables } from './tables.ts'
+import type { Standings } from './standings.ts'
+import { type ReplicaTable, replicaTables, TABLES } from './tables.ts'
 
 /** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
 export type Content = { generation: number; seq: number; asOf: number }
 
 /** A file by its name in DuckDB. `folder`: for the rows on their way. */
-export type PullTarget = { connection: DuckDBConnection; schema: string; folder: string; environment: Environment }
+export type PullTarget = { connection: DuckDBConnection; schema: string; folder: string; environment: Environment; standings: Standings }
 
 /** Rows on their way to the replica wait for the disk; the snapshot that they are read in waits with them. */
 const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
@@ -69,7 +70,7 @@ async function apply(
 
 /** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
 async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Content | null, content: Content): Promise<void> {
-  const { environment, connection, schema } = target
+  const { environment, connection, schema, standings } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
@@ -89,6 +90,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Con
   const sql = `select ${names}, ${isGone} as is_gone from ${name} where ${since.join(' and ')}`
   const rows = await loadRows(tx, { ...target, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
+    if (name === TABLES.changes.name) await standings.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
     // A row of a user is written in place; other rows are never written again but as tombstones.
     const isInPlace = key === 'user_no'
     await connection.run(
@@ -97,6 +99,15 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Con
     await connection.run(`insert into ${schema}.${name} select ${names} from ${incoming} where not is_gone`)
   }
   await connection.run(`drop table ${incoming}`)
+}
+
+/** When the first of the changes happened that come or go. */
+async function earliestOf(connection: DuckDBConnection, changes: string, incoming: string): Promise<number> {
+  const read = await connection.runAndReadAll(`select least(
+    (select min(happened) from ${incoming} where not is_gone),
+    (select min(happened) from ${changes} where id in (select id from ${incoming} where is_gone)))`)
+  const value = read.getRows()[0]![0]
+  return value === null ? Number.POSITIVE_INFINITY : Number(value)
 }
 
 async function compare(tx: Tx, { connection, schema, environment }: PullTarget, { generation }: Content): Promise<void> {

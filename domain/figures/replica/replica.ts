@@ -8,7 +8,8 @@ import type { FactSource } from '../source.ts'
 import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
 import { type Content, pull } from './pull.ts'
-import { onReplica, type Session } from './source.ts'
+import { onReplica, type Session, type Snapshot } from './source.ts'
+import { dropStandings, type Standings, standingsOf } from './standings.ts'
 
 /** A question waits so long until a replica is up to date; then it answers from what there is. */
 const PATIENCE_MS = 1_000
@@ -45,9 +46,11 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   const origin = await originOf(pool, environment)
   if (origin === null) throw new OutOfDate('the environment is gone')
   let file: ReplicaFile
+  let standings: Standings
   const attached = async () => {
     file = await attach(connection, { folder, environment, origin })
-    return file
+    await dropStandings(connection, file.schema)
+    standings = standingsOf(connection, file.schema)
   }
   const drop = async () => {
     await connection.run(`detach database if exists ${file.schema}`)
@@ -61,7 +64,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   const bring = async (known: Content | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
-    content = await pull(pool, { connection, schema: file.schema, folder, environment }, { known, verify, origin })
+    content = await pull(pool, { connection, schema: file.schema, folder, environment, standings }, { known, verify, origin })
     pulledAt = startedAt
     if (content.seq !== before) numbers = new Map()
   }
@@ -80,9 +83,23 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     throw error
   }
 
+  let working: Promise<unknown> = Promise.resolve()
+  let waiting = 0
+  /** What writes to the file, one after the other. */
+  const alone = <T>(work: () => Promise<T>): Promise<T> => {
+    waiting++
+    const own = working
+      .catch(() => {})
+      .then(work)
+      .finally(() => {
+        waiting--
+      })
+    working = own
+    return own
+  }
   let pulling: Promise<void> | null = null
   const refresh = (): Promise<void> => {
-    pulling ??= bring(content, false).finally(() => {
+    pulling ??= alone(() => bring(content, false)).finally(() => {
       pulling = null
     })
     return pulling
@@ -116,14 +133,21 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     const session = idle.pop() ?? { connection: await instance.connect(), relations: new Map() }
     asking.add(session.connection)
     let isWhole = false
+    let isWanted = false
+    const wants = (at: number) => {
+      standings.want(at)
+      isWanted = true
+    }
     try {
       const snapshot = await begin(session.connection)
-      const answer = await work(await onReplica(session, { schema: file.schema, deadline: how.deadline, ...snapshot }))
+      const answer = await work(await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, ...snapshot }))
       // Its temporary tables serve the next question.
       await session.connection.run('commit')
       isWhole = true
       return answer
     } finally {
+      // The next question has them; without them it only takes longer.
+      if (isWanted) void alone(() => standings.make()).catch(() => {})
       asking.delete(session.connection)
       if (isWhole && idle.length < QUESTIONS_AT_ONCE) idle.push(session)
       else session.connection.closeSync()
@@ -131,12 +155,15 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   }
 
   /** Begins a transaction, and tells of which time its facts are. */
-  async function begin(own: DuckDBConnection): Promise<{ asOf: number; numbers: Map<string, number> }> {
+  async function begin(own: DuckDBConnection): Promise<Snapshot> {
     try {
+      // What is dropped or made meanwhile may be on one side of the snapshot or the other.
+      const before = standings.list()
       await own.run('begin')
       const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
       const [seq, asOf] = read.getRows()[0]!.map(Number)
-      return seq === content.seq ? { asOf: content.asOf, numbers } : { asOf: asOf!, numbers: new Map() }
+      const seen = standings.list().filter(one => before.includes(one))
+      return seq === content.seq ? { asOf: content.asOf, numbers, standings: seen } : { asOf: asOf!, numbers: new Map(), standings: seen }
     } catch (error) {
       throw fallbackOf(error)
     }
@@ -144,7 +171,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
 
   async function close(keep: boolean): Promise<void> {
     for (const own of asking) own.interrupt()
-    await pulling?.catch(() => {})
+    await working.catch(() => {})
     while (asking.size > 0) await pause(5)
     for (const { connection: own } of idle.splice(0)) own.closeSync()
     if (keep) await connection.run(`detach database if exists ${file.schema}`)
@@ -156,7 +183,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     environment,
     usedAt: () => usedAt,
     pulledAt: () => pulledAt,
-    isBusy: () => asking.size > 0 || pulling !== null,
+    isBusy: () => asking.size > 0 || waiting > 0,
     refresh,
     ask,
     close,

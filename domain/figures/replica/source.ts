@@ -2,6 +2,7 @@ import type { DuckDBConnection, DuckDBVector } from '@duckdb/node-api'
 import { Refusal } from '../../refusal.ts'
 import type { Dialect, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
+import { type KeptStanding, standingTime } from './standings.ts'
 import { TABLES } from './tables.ts'
 
 /** DuckDB processes so many rows at once. */
@@ -54,13 +55,16 @@ const exact = (value: unknown): Value => (typeof value === 'number' ? BigInt(val
 /** A connection, with the relations that it has as temporary tables. */
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
 
+/** What is known of the transaction that is open: `numbers` of words, as far as they were asked for; the standings that it sees. */
+export type Snapshot = { asOf: number; numbers: Map<string, number>; standings: readonly KeptStanding[] }
+
 /**
- * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `numbers`: of words, as
- * far as they are known.
+ * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: called with
+ * the time of standings that are missing.
  */
 export async function onReplica(
   { connection, relations }: Session,
-  { schema, asOf, deadline, numbers }: { schema: string; asOf: number; deadline: number; numbers: Map<string, number> },
+  { schema, asOf, deadline, numbers, standings, want }: Snapshot & { schema: string; deadline: number; want: (at: number) => void },
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
   const words = `${schema}.${TABLES.words.name}`
@@ -98,6 +102,13 @@ export async function onReplica(
     },
     async occurrences() {
       throw new Fallback('times', 'only the log has the times of events')
+    },
+    standing(at, now) {
+      const month = standingTime(at, now)
+      if (month === null) return null
+      const found = standings.find(one => one.at === month && one.countsFrom <= now)
+      if (!found) want(month)
+      return found ?? null
     },
     async numbersOf(texts) {
       const missing = texts.filter(text => !numbers.has(text))

@@ -1,0 +1,100 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import { SIDE_COLUMNS } from '../charts/sides.ts'
+import { TABLES } from './tables.ts'
+
+// What stood at the beginning of a month, so that a stock of today does not add up the changes of years.
+
+/**
+ * The subscriptions in trial, paid or grace just before `at`, as rows of a table with the side of the last change of each. `countsFrom`: all of the
+ * ends before `at` count from then on.
+ */
+export type KeptStanding = { at: number; table: string; countsFrom: number }
+
+const MOST_KEPT = 8
+/** Ends that time alone brings count up to three days later, and a test clock may be set back a little. */
+const SETTLED_SECONDS = 7 * 86_400
+
+const monthOf = (at: number): number => {
+  const date = new Date(at * 1000)
+  return Date.UTC(date.getUTCFullYear(), date.getUTCMonth(), 1) / 1000
+}
+
+/** The last month start up to a time whose standings will not change by time alone; null: there is none. */
+export function standingTime(at: number, now: number): number | null {
+  const month = monthOf(Math.min(at, now - SETTLED_SECONDS))
+  return month > 0 ? month : null
+}
+
+const sideOf = (names: readonly string[]) => names.map(name => `c.a_${name} as ${name}`).join(', ')
+
+export type Standings = {
+  list: () => readonly KeptStanding[]
+  /** Notes that a question would be faster with the standings of this time. */
+  want: (at: number) => void
+  /** Makes what is wanted. Nothing else may use the connection meanwhile. */
+  make: () => Promise<void>
+  /** Drops, in the open transaction, what a change at this time makes wrong. */
+  dropBehind: (earliest: number) => Promise<void>
+}
+
+export function standingsOf(connection: DuckDBConnection, schema: string): Standings {
+  let known: KeptStanding[] = []
+  const wanted = new Set<number>()
+  const changes = `${schema}.${TABLES.changes.name}`
+
+  const oneNumber = async (sql: string): Promise<bigint> => {
+    const value = (await connection.runAndReadAll(sql)).getRows()[0]![0]
+    return value === null ? 0n : BigInt(value as bigint | number)
+  }
+
+  async function makeOne(at: number): Promise<void> {
+    const table = `${schema}.standing_${at}`
+    await connection.run('begin')
+    try {
+      await connection.run(`create or replace table ${table} as
+        select c.user_no, c.subscription, c.media, c.campaign, ${sideOf(SIDE_COLUMNS)} from ${changes} c
+        join (select subscription, max(happened) as happened from ${changes} where happened < ${at} group by subscription) l
+          on l.subscription = c.subscription and l.happened = c.happened
+        where c.a_state in (1, 2, 3)`)
+      const countsFrom = await oneNumber(`select max(counts_from) from ${changes} where happened < ${at}`)
+      // Every change begins where the one before ended, or the standings are not the sum of the changes.
+      const isIn = (side: string) => `case when ${side}_state in (1, 2, 3) then 1 + coalesce(${side}_amount, 0) else 0 end`
+      const added = await oneNumber(`select sum(${isIn('a')}) - sum(${isIn('b')}) from ${changes} where happened < ${at}`)
+      const stood = await oneNumber(`select sum(1 + coalesce(amount, 0)) from ${table}`)
+      await connection.run(added === stood ? 'commit' : 'rollback')
+      if (added === stood) known.push({ at, table, countsFrom: Number(countsFrom) })
+    } catch (error) {
+      await connection.run('rollback').catch(() => {})
+      throw error
+    }
+  }
+
+  return {
+    list: () => known,
+    want(at) {
+      if (!known.some(one => one.at === at)) wanted.add(at)
+    },
+    async make() {
+      for (const at of wanted) {
+        wanted.delete(at)
+        if (known.some(one => one.at === at)) continue
+        await makeOne(at)
+        for (const old of known.splice(0, Math.max(0, known.length - MOST_KEPT))) await connection.run(`drop table if exists ${old.table}`)
+      }
+    },
+    async dropBehind(earliest) {
+      const wrong = known.filter(({ at }) => at > earliest)
+      // First, so that no question begins with one of them.
+      known = known.filter(({ at }) => at <= earliest)
+      for (const { table } of wrong) await connection.run(`drop table ${table}`)
+    },
+  }
+}
+
+/** Drops what an earlier process left: nobody knows whether it still holds. */
+export async function dropStandings(connection: DuckDBConnection, schema: string): Promise<void> {
+  const read = await connection.runAndReadAll(
+    `select table_name from duckdb_tables() where database_name = '${schema}' and table_name like 'standing\\_%' escape '\\'`,
+  )
+  for (const [name] of read.getRows()) await connection.run(`drop table ${schema}.${name}`)
+}
