@@ -58,8 +58,10 @@ export async function recount(tx: Tx, environment: Environment, users: string[],
                  (array_agg(coalesce(product, '') order by at desc, id desc) filter (where amount > 0))[1] as product
                from (${FACTS}) facts) f
              cross join lateral (${POSTED_REFUNDS}) r
+             offset 0
            ) c
-           where u.environment = $1 and u.id = c.user_id`,
+           cross join lateral (select ctid as row_id from users where environment = $1 and id >= c.user_id and id <= c.user_id order by id limit 1) t
+           where u.ctid = t.row_id`,
     values: [environment, users, users.map(user => statuses?.get(user) ?? null)],
   })
 }

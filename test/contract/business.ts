@@ -45,6 +45,7 @@ const RULES: Record<string, string> = {
   v4GetScreenAnalytics: FIGURES,
   v4GetAnalyticsCohorts: `grouping|${COHORTS}`,
   v4GetAnalyticsLtv: COHORTS,
+  v4GetAnalyticsInsights: 'environment|cached_only',
   v4GetAnalyticsCohortsMeta: 'environment',
   v4GetAnalyticsLtvMeta: 'environment',
   v4GetAnalyticsLtvTrialConversion: COHORTS,
