@@ -50,7 +50,7 @@ export async function scheduleReportDeliveries(tx: Tx, environment: Environment,
     [environment, id],
   )
   const open = run.destinations.filter(({ status }) => status === 'pending').map(destination => destination.id)
-  await createDeliveries(tx, environment, id, open)
+  await createDeliveries(tx, environment, run, open)
   await writeDestinations(tx, environment, { ...run, rows: rows[0]?.rows ?? null })
 }
 

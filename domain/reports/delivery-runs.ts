@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { cancelRuns, createRun, recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
-import { DELIVERY_WORKFLOW, deliveryOf, deliverySubject, UPLOAD_WORKFLOW } from './run.ts'
+import { DELIVERY_WORKFLOW, deliveryOf, deliverySubject, type ReportRunRow, UPLOAD_WORKFLOW } from './run.ts'
 
 /** Providers that get the file itself. All others get a message with its address. */
 const GETS_THE_FILE = ['amazon_s3', 'google_cloud_storage']
@@ -17,11 +17,20 @@ async function workflowsOf(db: Db, environment: Environment, integrations: strin
   return (integration: string) => (uploads.has(integration) ? UPLOAD_WORKFLOW : DELIVERY_WORKFLOW)
 }
 
+/** The deliveries of a run to its destinations. */
+export const subjectsOf = ({ id: run, resends, destinations }: Pick<ReportRunRow, 'id' | 'resends' | 'destinations'>): string[] =>
+  destinations.map(({ id: destination }) => deliverySubject({ run, destination, resends }))
+
 /** One job per destination, so that none waits for the attempts of another. */
-export async function createDeliveries(tx: Tx, environment: Environment, run: string, destinations: string[]): Promise<void> {
+export async function createDeliveries(
+  tx: Tx,
+  environment: Environment,
+  { id: run, resends }: Pick<ReportRunRow, 'id' | 'resends'>,
+  destinations: string[],
+): Promise<void> {
   const workflowOf = await workflowsOf(tx, environment, destinations)
   for (const destination of destinations)
-    await createRun(tx, environment, { ...workflowOf(destination), subject: deliverySubject(run, destination) })
+    await createRun(tx, environment, { ...workflowOf(destination), subject: deliverySubject({ run, destination, resends }) })
 }
 
 /** The same for deliveries whose run is gone. */

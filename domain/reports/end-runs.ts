@@ -2,10 +2,10 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { failExport } from '../exports/finish.ts'
 import { cancelRuns } from '../jobs/workflow-run.ts'
-import { cancelDeliveries } from './delivery-runs.ts'
+import { cancelDeliveries, subjectsOf } from './delivery-runs.ts'
 import { recordSlot } from './record-run.ts'
 import type { ReportRow } from './report.ts'
-import { deliverySubject, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
+import { FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 import { writeDestinations } from './settle.ts'
 import { slotsAfter } from './slots.ts'
 
@@ -18,14 +18,14 @@ type Reason = 'report_deleted' | 'report_paused'
 export async function endReport(tx: Tx, environment: Environment, report: ReportRow, reason: Reason, at: string): Promise<void> {
   if (report.status === 'active') await withholdDue(tx, environment, report, reason, Date.parse(at))
   const only = reason === 'report_paused' ? `and kind = 'scheduled' and resends = 0` : ''
-  const open = await tx.query<Pick<ReportRunRow, 'id' | 'destinations'>>(
-    `select id, destinations from report_runs where environment = $1 and report_id = $2 and status <> 'finished' ${only} order by id`,
+  const open = await tx.query<Pick<ReportRunRow, 'id' | 'resends' | 'destinations'>>(
+    `select id, resends, destinations from report_runs where environment = $1 and report_id = $2 and status <> 'finished' ${only} order by id`,
     [environment, report.id],
   )
   const ids = open.rows.map(({ id }) => id)
   // In the order in which a workflow schedules the next one: a cancelled workflow schedules none.
   for (const { workflow } of [REPORT_WORKFLOW, FILE_WORKFLOW]) await cancelRuns(tx, environment, workflow, ids)
-  const deliveries = open.rows.flatMap(({ id, destinations }) => destinations.map(destination => deliverySubject(id, destination.id)))
+  const deliveries = open.rows.flatMap(subjectsOf)
   await cancelDeliveries(tx, environment, deliveries)
   const ended = await tx.query<ReportRunRow>(
     `select ${REPORT_RUN_COLUMNS} from report_runs where environment = $1 and id = any ($2) and status <> 'finished' order by id for no key update`,

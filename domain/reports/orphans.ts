@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { recreateRun, unfinishedRunExists } from '../jobs/workflow-run.ts'
-import { recreateDeliveries, unfinishedDeliveryExists } from './delivery-runs.ts'
-import { deliverySubject, EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
+import { recreateDeliveries, subjectsOf, unfinishedDeliveryExists } from './delivery-runs.ts'
+import { EXPORT_FAILED, exportOf, FILE_WORKFLOW, REPORT_RUN_COLUMNS, REPORT_WORKFLOW, type ReportRunRow } from './run.ts'
 import { settleAllDestinations, writeDestinations } from './settle.ts'
 
 const HAS_PENDING = `jsonb_path_exists(s.destinations, '$[*] ? (@.status == "pending")')`
 const LACKS_DELIVERY = `exists (select 1 from jsonb_array_elements(s.destinations) d
-  where d ->> 'status' = 'pending' and not ${unfinishedDeliveryExists('s.environment', `s.id || ':' || (d ->> 'id')`)})`
+  where d ->> 'status' = 'pending' and not ${unfinishedDeliveryExists('s.environment', `s.id || ':' || (d ->> 'id') || ':' || s.resends`)})`
 
 /** In SQL: whether no job will ever continue the unfinished report run `s`, or the delivery to one of its destinations. */
 export const IS_ORPHANED_REPORT_RUN = `case s.status when 'pending' then not ${unfinishedRunExists(REPORT_WORKFLOW, 's.environment', 's.id')}
@@ -55,7 +55,7 @@ async function repair(tx: Tx, run: LockedRun): Promise<void> {
   await tx.query('update report_runs set rows = $3 where environment = $1 and id = $2', [environment, id, written])
   const missing = await tx.query<{ subject: string }>(
     `select k.subject from unnest($2::text[]) k(subject) where not ${unfinishedDeliveryExists('$1', 'k.subject')}`,
-    [environment, run.destinations.filter(({ status }) => status === 'pending').map(destination => deliverySubject(id, destination.id))],
+    [environment, subjectsOf({ ...run, destinations: run.destinations.filter(({ status }) => status === 'pending') })],
   )
   await recreateDeliveries(
     tx,

@@ -10,10 +10,12 @@ export const DELIVERY_WORKFLOW = { workflow: 'report-delivery', version: 1 } as 
 /** The same where the file itself is sent. That may take hours: so it has a capacity of its own. */
 export const UPLOAD_WORKFLOW = { workflow: 'report-upload', version: 1 } as const
 
-export const deliverySubject = (run: string, destination: string): string => `${run}:${destination}`
-export const deliveryOf = (subject: string): { run: string; destination: string } => {
-  const [run = '', destination = ''] = subject.split(':')
-  return { run, destination }
+/** One delivery: of which run, to which destination, and how often the run had been sent again when it was created. */
+export type Delivery = { run: string; destination: string; resends: number }
+export const deliverySubject = ({ run, destination, resends }: Delivery): string => `${run}:${destination}:${resends}`
+export const deliveryOf = (subject: string): Delivery => {
+  const [run = '', destination = '', resends = '0'] = subject.split(':')
+  return { run, destination, resends: Number(resends) }
 }
 
 export type ReportRunOutcome = 'delivered' | 'empty' | 'withheld' | 'failed' | 'skipped'

@@ -1,22 +1,24 @@
 import { apiTime, type Tx } from '../../store/connect.ts'
 import { type Environment, now } from '../environment.ts'
-import { lockReportRun, outcomeOf, type ReportRunRow, type RunDestination } from './run.ts'
+import { type Delivery, lockReportRun, outcomeOf, type ReportRunRow, type RunDestination } from './run.ts'
 import { isoOf } from './slot-job.ts'
 
 /** The final state of one destination; or the attempts so far, the error of the last one, and the seconds until the next one. */
 type Settled = Partial<Pick<RunDestination, 'status' | 'reason' | 'attempts' | 'error'>> & { retrySeconds?: number }
 
-/** Records the state of one destination with the run. The last destination to end ends the run. */
+/**
+ * Records the state of one destination with the run. The last destination to end ends the run. A delivery from before the run was sent again
+ * records nothing: its destination has ended, and waits for the next delivery now.
+ */
 export async function settleDestination(
   tx: Tx,
   environment: Environment,
-  id: string,
-  destination: string,
+  { run: id, destination, resends }: Delivery,
   { retrySeconds, ...settled }: Settled,
 ): Promise<void> {
   const run = await lockReportRun(tx, environment, id)
   const present = run?.destinations.find(d => d.id === destination)
-  if (!run || run.status === 'finished' || present?.status !== 'pending') return
+  if (!run || run.status === 'finished' || run.resends !== resends || present?.status !== 'pending') return
   const at = await now(tx, environment)
   const times = {
     ...(settled.status === 'delivered' && { delivered_at: at }),

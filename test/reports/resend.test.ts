@@ -1,5 +1,8 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { deliverySubject } from '../../domain/reports/run.ts'
+import { transaction } from '../../store/transaction.ts'
+import { type DeliveryDeps, reportDeliveries } from '../../workflows/scheduled-report/delivery.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { finishedRun, reportTo, type Shown, sandbox, webhookTo } from '../harness/reports.ts'
@@ -89,6 +92,21 @@ describe('a run sent again', () => {
     const foreign = await resend({ destination_ids: [targets[0], 'int_other'] })
     expect([foreign.status, foreign.body.error.details[0].field]).toEqual([400, 'destination_ids[1]'])
     expect((await resend({ destination_ids: [] })).status).toBe(400)
+  })
+
+  test('does not take the result of a delivery from before', async () => {
+    const { box, project, report, run, targets, resend, draft } = await delivered()
+    await draft()
+    sink.answers.push(500)
+    await resend()
+    await box.runOf(report.id, ({ destinations }) => destinations[0].attempts === 1 && destinations[1].status === 'delivered')
+    const [deliveries] = reportDeliveries({} as DeliveryDeps)
+    // A worker that was held between two transactions records its failure only now.
+    const subject = deliverySubject({ run: run.id, destination: targets[0]!, resends: 0 })
+    await transaction(api.pool, tx => deliveries!.failed!(tx, project.sandboxEnvironment, subject, new Error('late')))
+    expect((await box.runsOf(report.id))[0]).toMatchObject({ status: 'running', resends: 1, destinations: [{ status: 'pending' }, {}] })
+    await box.advance({ by: 'PT2M' })
+    expect(await box.runOf(report.id, finishedRun)).toMatchObject({ outcome: 'delivered' })
   })
 
   test('is running until it ends, and is not sent a third time meanwhile', async () => {

@@ -51,15 +51,15 @@ const reportDelivery = (deps: DeliveryDeps, { workflow, version }: { workflow: s
   concurrency: CONCURRENCY,
 
   async run({ environment, subject, step }) {
-    const { run, destination } = deliveryOf(subject)
+    const delivery = deliveryOf(subject)
     await step('deliver', scope => attempt(deps, environment, subject, scope), {
       policy: 'delivery',
       limitMs: LIMIT_MS,
       // An execution that finds the destination unusable is no attempt.
       record: (tx, ended, attempts) =>
-        settleDestination(tx, environment, run, destination, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
+        settleDestination(tx, environment, delivery, { ...ended, attempts: ended.status === 'withheld' ? attempts - 1 : attempts }),
       failing: (tx, { attempts, afterSeconds, error }) =>
-        settleDestination(tx, environment, run, destination, {
+        settleDestination(tx, environment, delivery, {
           attempts,
           ...(afterSeconds === null ? failure(error) : { error: messageOf(error), retrySeconds: afterSeconds }),
         }),
@@ -67,8 +67,7 @@ const reportDelivery = (deps: DeliveryDeps, { workflow, version }: { workflow: s
   },
 
   failed(tx, environment, subject, error) {
-    const { run, destination } = deliveryOf(subject)
-    return settleDestination(tx, environment, run, destination, failure(error))
+    return settleDestination(tx, environment, deliveryOf(subject), failure(error))
   },
 })
 
