@@ -2,6 +2,7 @@ import { descriptions, type OperationId } from '../schemas/generated/operations.
 import type { Route } from './dispatch.ts'
 import type { ApiOperation } from './operation.ts'
 import * as analyticsAnnotations from './v4/analytics-annotations.ts'
+import * as analyticsBehind from './v4/analytics-behind.ts'
 import * as analyticsCharts from './v4/analytics-charts.ts'
 import * as analyticsCohorts from './v4/analytics-cohorts.ts'
 import * as analyticsInsights from './v4/analytics-insights.ts'
@@ -37,6 +38,7 @@ import * as users from './v4/users.ts'
 /** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...analyticsAnnotations,
+  ...analyticsBehind,
   ...analyticsCharts,
   ...analyticsCohorts,
   ...analyticsInsights,

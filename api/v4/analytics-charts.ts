@@ -12,9 +12,9 @@ import { expensiveRead } from '../operation.ts'
 /** Decimals of money and percentages. */
 const PLACES = 2
 
-const placesOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
+export const placesOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
 
-const unconverted = (rows: LeftOutMoney[]) =>
+export const unconverted = (rows: LeftOutMoney[]) =>
   rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: roundedFigure(amount, PLACES) }))
 
 /** A series in the answer. `starts`: of its buckets. */

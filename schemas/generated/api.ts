@@ -1651,6 +1651,74 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/analytics/charts/{chart_code}/facts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List the facts behind a number
+         * @description The facts from which one number of a chart is computed, latest first: with the parameters of the chart the total of its window, with `start_time` the
+         *     value of one bucket, with `series` or `segment` that of one series. The contributions of all pages add up to the number before it is rounded: those of
+         *     the role `value`, or those of `numerator` and `denominator`, each by itself. A chart whose series have no whole needs `series`. Facts that contribute 0
+         *     are left out. A fact's `id` is its position in this list; a cursor that is no such id gives the first page.
+         */
+        get: operations["v4ListAnalyticsChartFacts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/analytics/charts/{chart_code}/explain": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Explain a number
+         * @description How one number of a chart is computed: its formula, the sums of its facts by kind and currency, the rates of exchange, what was recorded late, and the
+         *     same number as a statement on the views of the database. The number is chosen as in the list of its facts.
+         */
+        get: operations["v4ExplainAnalyticsChart"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/analytics/currencies": {
         parameters: {
             query?: never;
@@ -3123,6 +3191,130 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description Numerator and denominator are those of a ratio.
+         * @enum {string}
+         */
+        AnalyticsFactRole: "value" | "numerator" | "denominator";
+        /**
+         * @description Of a transaction, a change of a subscription, a created or an active user.
+         * @enum {string}
+         */
+        AnalyticsFactKind: "trial" | "start" | "conversion" | "renewal" | "one_time" | "refund" | "change" | "user" | "active_user";
+        AnalyticsFact: {
+            /** @enum {string} */
+            object: "analytics_fact";
+            /** @description Position in the list. It may change when the user's facts do. */
+            id: string;
+            role: components["schemas"]["AnalyticsFactRole"];
+            kind: components["schemas"]["AnalyticsFactKind"];
+            /**
+             * @description Why a subscription changed. `entering` and `leaving` the filters or the segment; `exchange_rate` when only the day of the rate differs.
+             * @enum {string|null}
+             */
+            cause: "begin" | "handover" | "auto_renew" | "grace" | "retry" | "end" | "entering" | "leaving" | "exchange_rate" | null;
+            happened_at: components["schemas"]["Time"];
+            recorded_at: components["schemas"]["Time"];
+            customer_uid: string | null;
+            product_id: string | null;
+            target_platform: string | null;
+            country: string | null;
+            /** @description Of the purchase. */
+            currency: string | null;
+            /** @description Price or refunded amount in the currency of the purchase. */
+            amount: number | null;
+            /** @description Decimal. Exact, but for monthly amounts, which are multiples of 1⁄336: rounded at the 30th decimal. */
+            contribution: string;
+            purchase_id: string | null;
+            event_id: string | null;
+        };
+        AnalyticsFactList: {
+            /** @enum {string} */
+            object: "list";
+            url: string;
+            data: components["schemas"]["AnalyticsFact"][];
+            has_more: boolean;
+            next_cursor?: string;
+        };
+        AnalyticsExplanation: {
+            /** @enum {string} */
+            object: "analytics_explanation";
+            url: string;
+            /** @description As asked for, alias or not. */
+            code: string;
+            /** @description Null for the whole. */
+            series: string | null;
+            segmentation: string | null;
+            segment: string | null;
+            /** @enum {string} */
+            measure: "usd" | "count" | "percent";
+            currency: string;
+            formula: components["schemas"]["AnalyticsFormula"];
+            /** @description As the chart shows it. */
+            value: number;
+            /** @description Decimal; the sum of the contributions, not rounded. Of a chart that is no ratio, the number itself. */
+            numerator: string;
+            /** @description Decimal. Null unless the chart is a ratio. */
+            denominator: string | null;
+            /** @description How many facts of each kind, with the sum of their contributions. */
+            facts: components["schemas"]["AnalyticsFactCount"][];
+            /** @description Of money, by the currency of the purchases. */
+            currencies: components["schemas"]["AnalyticsCurrencySum"][];
+            unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            /** @description Facts that were recorded later than a day after the end of the window, by day of UTC, the latest first. */
+            changed_since: components["schemas"]["AnalyticsLateDay"][];
+            /** @description These facts themselves, the latest to happen first. `recorded_from` in the list of facts gives all of them. */
+            late_facts: components["schemas"]["AnalyticsFact"][];
+            /** @description The number as a statement on the views `perennial_…` of the database. It runs as it stands. */
+            sql: string;
+            parameters: components["schemas"]["AnalyticsExplainedParameters"];
+            /** @description Everything that was recorded before this Unix second counts. */
+            as_of: number;
+        };
+        AnalyticsFormula: {
+            words: string;
+            /** @description Of the series, or of all series for their whole. */
+            symbols: string[];
+        };
+        AnalyticsFactCount: {
+            role: components["schemas"]["AnalyticsFactRole"];
+            kind: components["schemas"]["AnalyticsFactKind"];
+            facts: number;
+            contribution: string;
+        };
+        AnalyticsCurrencySum: {
+            currency: string | null;
+            /** @description Prices in this currency, those of negative contributions subtracted. */
+            amount: number;
+            /** @description Decimal; the contributions, in the currency of the answer. */
+            converted: string;
+            first_rate: components["schemas"]["AnalyticsRate"];
+            last_rate: components["schemas"]["AnalyticsRate"];
+        };
+        /** @description Of the first or last purchase behind the number. */
+        AnalyticsRate: {
+            date: string;
+            /** @description What one unit was in the currency of the answer. Null without rates; then amounts stated in USD count. */
+            rate: string | null;
+        };
+        AnalyticsLateDay: {
+            day: string;
+            facts: number;
+            contribution: string;
+        };
+        /** @description What the statement was made for. */
+        AnalyticsExplainedParameters: {
+            from: number;
+            to: number;
+            /** @description The last Unix second whose facts count. */
+            now: number;
+            currency: string;
+            rate_date: string | null;
+            timezone: string | null;
+            filters: {
+                [key: string]: string[];
+            };
+        };
         /**
          * @example {
          *       "object": "analytics_cohorts",
@@ -8517,6 +8709,26 @@ export interface components {
     };
     parameters: {
         /**
+         * @description Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
+         * @example 1772323200
+         */
+        NumberStart: number;
+        /**
+         * @description Label of an unsegmented series of the chart. Their whole when left out, where they have one.
+         * @example MRR
+         */
+        NumberSeries: string;
+        /**
+         * @description Value of the attribute `segmentation`, by its code or label; `Other` for the values beyond `max_series`.
+         * @example DE
+         */
+        NumberSegment: string;
+        /**
+         * @description Only facts that were recorded at this Unix second or later.
+         * @example 0
+         */
+        RecordedFrom: number;
+        /**
          * @description Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
          * @example 1772323200
          */
@@ -13291,6 +13503,406 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AnalyticsChartMeta"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAnalyticsChartFacts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["FiguresFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description One series for each value of this attribute, which the meta of the chart lists.
+                 * @example country
+                 */
+                segmentation?: components["parameters"]["FiguresSegmentation"];
+                /**
+                 * @description Series before `Other`. Without effect unless segmented.
+                 * @example 50
+                 */
+                max_series?: components["parameters"]["FiguresMaxSeries"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Adds the buckets of the window before to each series.
+                 * @example false
+                 */
+                previous?: components["parameters"]["FiguresPrevious"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "EUR"
+                 *     ]
+                 */
+                "filter[purchase_currency][]"?: components["parameters"]["FiguresFilterPurchaseCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "de-DE"
+                 *     ]
+                 */
+                "filter[locale][]"?: components["parameters"]["FiguresFilterLocale"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+                /**
+                 * @description Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
+                 * @example 1772323200
+                 */
+                start_time?: components["parameters"]["NumberStart"];
+                /**
+                 * @description Label of an unsegmented series of the chart. Their whole when left out, where they have one.
+                 * @example MRR
+                 */
+                series?: components["parameters"]["NumberSeries"];
+                /**
+                 * @description Value of the attribute `segmentation`, by its code or label; `Other` for the values beyond `max_series`.
+                 * @example DE
+                 */
+                segment?: components["parameters"]["NumberSegment"];
+                /**
+                 * @description Only facts that were recorded at this Unix second or later.
+                 * @example 0
+                 */
+                recorded_from?: components["parameters"]["RecordedFrom"];
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of facts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsFactList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ExplainAnalyticsChart: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Facts from this Unix second on. Without time zone, buckets step from here.
+                 * @example 1772323200
+                 */
+                from?: components["parameters"]["FiguresFrom"];
+                /**
+                 * @description Facts before this Unix second; later than `from`. The second after now when left out.
+                 * @example 1774915200
+                 */
+                to?: components["parameters"]["FiguresTo"];
+                /**
+                 * @description Length of the buckets, at most 2,000 of them.
+                 * @example day
+                 */
+                unit?: components["parameters"]["FiguresUnit"];
+                /**
+                 * @description Must be the environment of the key, 1 for production, 0 for the sandbox.
+                 * @example 1
+                 */
+                environment?: components["parameters"]["FiguresEnvironment"];
+                /**
+                 * @description Currency of the money in the answer; one that has rates.
+                 * @example USD
+                 */
+                currency?: components["parameters"]["FiguresCurrency"];
+                /**
+                 * @description One series for each value of this attribute, which the meta of the chart lists.
+                 * @example country
+                 */
+                segmentation?: components["parameters"]["FiguresSegmentation"];
+                /**
+                 * @description Series before `Other`. Without effect unless segmented.
+                 * @example 50
+                 */
+                max_series?: components["parameters"]["FiguresMaxSeries"];
+                /**
+                 * @description An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+                 * @example Europe/Berlin
+                 */
+                timezone?: components["parameters"]["FiguresTimezone"];
+                /**
+                 * @description Converts all money at the rates of this day.
+                 * @example 2026-03-01
+                 */
+                rate_date?: components["parameters"]["FiguresRateDate"];
+                /**
+                 * @description Adds the buckets of the window before to each series.
+                 * @example false
+                 */
+                previous?: components["parameters"]["FiguresPrevious"];
+                /**
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @example false
+                 */
+                fresh?: components["parameters"]["FiguresFresh"];
+                /**
+                 * @description Only these stores; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "iOS"
+                 *     ]
+                 */
+                "filter[target_platform][]"?: components["parameters"]["FiguresFilterTargetPlatform"];
+                /**
+                 * @description Only these products; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "annual"
+                 *     ]
+                 */
+                "filter[product_id][]"?: components["parameters"]["FiguresFilterProductId"];
+                /**
+                 * @description Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "EUR"
+                 *     ]
+                 */
+                "filter[purchase_currency][]"?: components["parameters"]["FiguresFilterPurchaseCurrency"];
+                /**
+                 * @description Only these countries; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "DE"
+                 *     ]
+                 */
+                "filter[country][]"?: components["parameters"]["FiguresFilterCountry"];
+                /**
+                 * @description Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "4.2.0"
+                 *     ]
+                 */
+                "filter[app_version][]"?: components["parameters"]["FiguresFilterAppVersion"];
+                /**
+                 * @description Only these locales; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "de-DE"
+                 *     ]
+                 */
+                "filter[locale][]"?: components["parameters"]["FiguresFilterLocale"];
+                /**
+                 * @description Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "Apple Search Ads"
+                 *     ]
+                 */
+                "filter[media_source_name][]"?: components["parameters"]["FiguresFilterMediaSourceName"];
+                /**
+                 * @description Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "spring"
+                 *     ]
+                 */
+                "filter[campaign_name][]"?: components["parameters"]["FiguresFilterCampaignName"];
+                /**
+                 * @description Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "A1B2"
+                 *     ]
+                 */
+                "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
+                /**
+                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "seg_0mfa1k3p2000q7w2e8r1"
+                 *     ]
+                 */
+                "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
+                /**
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @example [
+                 *       "exp_1:grp_1"
+                 *     ]
+                 */
+                "filter[experiment_group_id][]"?: components["parameters"]["FiguresFilterExperimentGroupId"];
+                /**
+                 * @description Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
+                 * @example 1772323200
+                 */
+                start_time?: components["parameters"]["NumberStart"];
+                /**
+                 * @description Label of an unsegmented series of the chart. Their whole when left out, where they have one.
+                 * @example MRR
+                 */
+                series?: components["parameters"]["NumberSeries"];
+                /**
+                 * @description Value of the attribute `segmentation`, by its code or label; `Other` for the values beyond `max_series`.
+                 * @example DE
+                 */
+                segment?: components["parameters"]["NumberSegment"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description The code of a chart, such as `mrr`.
+                 * @example mrr
+                 */
+                chart_code: components["parameters"]["ChartCode"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The explanation. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AnalyticsExplanation"];
                 };
             };
             400: components["responses"]["BadRequest"];

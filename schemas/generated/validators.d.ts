@@ -103,6 +103,10 @@ export const answerScreenSummary: ValidateFunction
 export const answerScreenAnalytics: ValidateFunction
 export const answerAnalyticsChartMeta: ValidateFunction
 export const v4GetAnalyticsChartMetaQuery: ValidateFunction
+export const answerAnalyticsFactList: ValidateFunction
+export const v4ListAnalyticsChartFactsQuery: ValidateFunction
+export const answerAnalyticsExplanation: ValidateFunction
+export const v4ExplainAnalyticsChartQuery: ValidateFunction
 export const answerAnalyticsCurrencies: ValidateFunction
 export const answerAnalyticsInsights: ValidateFunction
 export const v4GetAnalyticsInsightsQuery: ValidateFunction

@@ -38,6 +38,8 @@ const RULES: Record<string, string> = {
   v4UpdateExperiment: CONDITIONS,
   v4GetExperimentsSummary: 'currency|from|to|environment',
   v4GetAnalyticsChart: FIGURES,
+  v4ListAnalyticsChartFacts: `start_time|series|segment|${FIGURES}`,
+  v4ExplainAnalyticsChart: `start_time|series|segment|${FIGURES}`,
   v4GetAnalyticsCard: FIGURES,
   v4GetAnalyticsChartMeta: 'environment',
   v4ListAnalyticsCurrencies: 'environment',

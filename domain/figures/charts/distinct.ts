@@ -9,16 +9,17 @@ import type { Division } from './tally.ts'
 /** Rows of (user_no, happened), of which users are counted once in each interval. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string }
 
-function payers({ source, restriction }: ScanContext): Occurrences {
+/** Users by their paid transactions, as `row`. */
+export function payers({ source, restriction }: ScanContext, row = 't'): Occurrences {
   const column = (code: string) => {
     const attribute = attributeOf(code)!
-    return isColumn(attribute) ? `t.${attribute.columns.transaction}` : null
+    return isColumn(attribute) ? `${row}.${attribute.columns.transaction}` : null
   }
   return {
-    from: `${source.dialect.tables.transactions} t`,
-    where: ['t.kind between 2 and 5', ...conditionsOf(restriction, 't.user_no', column)],
-    user: 't.user_no',
-    happened: 't.happened',
+    from: `${source.dialect.tables.transactions} ${row}`,
+    where: [`${row}.kind between 2 and 5`, ...conditionsOf(restriction, `${row}.user_no`, column)],
+    user: `${row}.user_no`,
+    happened: `${row}.happened`,
   }
 }
 
@@ -26,7 +27,7 @@ function payers({ source, restriction }: ScanContext): Occurrences {
 export const isOfActiveUsers = ({ code }: Pick<ColumnAttribute, 'code'>): boolean => RESTRICTS_ACTIVE_USERS.includes(code)
 
 /** Users who were created, or had an event or a transaction. */
-async function activeUsers({ source, restriction, now }: ScanContext, { starts, end }: Grid): Promise<Occurrences> {
+export async function activeUsers({ source, restriction, now }: ScanContext, { starts, end }: Grid): Promise<Occurrences> {
   const { tables } = source.dialect
   const window = { from: starts[0]!, to: Math.min(end, now + 1) }
   const within = (time: string) => `${time} >= ${window.from} and ${time} < ${window.to}`

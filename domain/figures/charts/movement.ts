@@ -14,8 +14,8 @@ function isInside(side: Side, { restriction }: ScanContext): string {
 
 const ofSides = (name: (side: Side) => string[]): string[] => SIDES.flatMap(name)
 
-/** Each change with what decides its monthly amounts before and after; a side outside of the filters has none. */
-function changesSql(context: ScanContext): string {
+/** Each change with what decides its monthly amounts before and after; a side outside of the filters has none. `more`: further columns. */
+function changesSql(context: ScanContext, more: string[]): string {
   const { source, now } = context
   const columns = ofSides(side => {
     const values = [
@@ -25,7 +25,7 @@ function changesSql(context: ScanContext): string {
     return values.map(([name, value]) => `case when ${isInside(side, context)} then ${value} end as ${side}${name}`)
   })
   const isAny = SIDES.map(side => `(${isInside(side, context)})`).join(' or ')
-  return `(select c.happened, ${columns.join(', ')} from ${source.dialect.tables.changes} c${ofSides(side => [durationJoin('c', side)]).join('')}
+  return `(select ${['c.happened', ...columns, ...more].join(', ')} from ${source.dialect.tables.changes} c${ofSides(side => [durationJoin('c', side)]).join('')}
     where ${counts('c', now)} and (${isAny}))`
 }
 
@@ -33,11 +33,16 @@ function changesSql(context: ScanContext): string {
  * Whether the two sides differ in nothing but the day whose rate converts them: then the difference of the sums of such changes is the sum of their
  * differences, and all of them have the same sign.
  */
-const IS_SAME = ['amount', 'usd_given', 'currency', 'monthly'].map(name => `m.a_${name} is not distinct from m.b_${name}`).join(' and ')
+export const IS_SAME = ['amount', 'usd_given', 'currency', 'monthly']
+  .map(name => `m.a_${name} is not distinct from m.b_${name}`)
+  .join(' and ')
 const IS_ADDED = `(m.a_amount is null or m.b_amount is null or (${IS_SAME}))`
 
-/** Changes of the monthly amount m, by their kind. Gains and losses of subscriptions, and renewals at the same price, are added up before. */
-export function movement(context: ScanContext): Scan {
+/**
+ * Changes of the monthly amount m, by their kind. Gains and losses of subscriptions, and renewals at the same price, are added up before. `more`:
+ * further columns of the changes `c`, for the rows that are not added up.
+ */
+export function movement(context: ScanContext, more: string[] = []): Scan {
   const { money } = context
   const amount = (side: Side) => `(case when m.${side}amount is null then 0 else m.${side}monthly * (${amountSql('m', money, side)}) end)`
   const [after, before] = [amount('a_'), amount('b_')]
@@ -49,7 +54,7 @@ export function movement(context: ScanContext): Scan {
     `case when ${after} > 0 and ${after} < ${before} then ${after} - ${before} else 0 end`,
     `case when ${after} = 0 then -${before} else 0 end`,
   ]
-  const changes = changesSql(context)
+  const changes = changesSql(context, more)
   const keys = [
     ['is_added', IS_ADDED],
     ...ofSides(side => ['currency', 'bought_on', 'monthly'].map(name => `${side}${name}`)).map(name => [name, `m.${name}`]),

@@ -7,7 +7,7 @@ import type { MoneySql } from './money.ts'
 
 /**
  * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the sides from which on changes are
- * read.
+ * read. `sides`: what stands behind `from` in place of the sides of all changes.
  */
 export type ScanContext = {
   source: FactSource
@@ -16,6 +16,7 @@ export type ScanContext = {
   restriction: Restriction
   now: number
   standing?: StandingSides | null
+  sides?: string
 }
 
 /**

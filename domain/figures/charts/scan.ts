@@ -104,13 +104,16 @@ function ended({ source, restriction, now }: ScanContext): Scan {
   }
 }
 
+const sidesOf = ({ source, standing, sides }: ScanContext): string => sides ?? sidesSql(source.dialect.tables.changes, standing)
+
 function sides(
-  { source, restriction, now, standing }: ScanContext,
+  context: ScanContext,
   parts: { joins: string; condition: string; terms: string[]; leftOut: string | null; collapsed?: Collapsed },
 ): Scan {
+  const { restriction, now } = context
   const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
   return {
-    from: `${sidesSql(source.dialect.tables.changes, standing)} s${parts.joins}`,
+    from: `${sidesOf(context)} s${parts.joins}`,
     happened: 's.happened',
     where: [parts.condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
     terms: parts.terms,
@@ -128,7 +131,7 @@ const monthly = (context: ScanContext): Scan =>
     leftOut: `case when ${isLeftOut('s')} then s.sign else 0 end`,
     collapsed: {
       row: 's',
-      rows: `${sidesSql(context.source.dialect.tables.changes, context.standing)} s${durationJoin('s')}`,
+      rows: `${sidesOf(context)} s${durationJoin('s')}`,
       keys: {
         sign: 's.sign',
         currency: 's.currency',

@@ -5,6 +5,9 @@ import { compareSizes, type Quotient } from './rounding.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { dividedByValue, dividedIntoSeries } from './values.ts'
 
+/** The series of the values that have none of their own. */
+export const OTHER_LABEL = 'Other'
+
 export type LabelledLine = { label: string; line: FigureLine }
 
 /** The two windows without their buckets. */
@@ -36,6 +39,17 @@ async function listed(context: ScanContext, plan: LinePlan, whole: readonly numb
     .sort((a, b) => compareSizes(b.total, a.total) || (a.label < b.label ? -1 : 1))
 }
 
+/** The values that have a series of their own, in the order of the series; `isMore`: there are others. */
+export async function valuesShown(
+  context: ScanContext,
+  plan: LinePlan,
+  whole: readonly number[],
+  { attribute, maxSeries }: { attribute: ColumnAttribute; maxSeries: number },
+): Promise<{ shown: { code: string; label: string }[]; isMore: boolean }> {
+  const all = await listed(context, plan, whole, attribute)
+  return { shown: all.slice(0, maxSeries), isMore: all.length > maxSeries }
+}
+
 /** One line for each of the values with the largest totals; the other values together are the last one, `Other`. */
 export async function segmentedLines(
   context: ScanContext,
@@ -44,8 +58,7 @@ export async function segmentedLines(
   { attribute, maxSeries }: { attribute: ColumnAttribute; maxSeries: number },
 ): Promise<LabelledLine[]> {
   if (maxSeries === 0) return []
-  const all = await listed(context, plan, whole, attribute)
-  const shown = all.slice(0, maxSeries)
+  const { shown, isMore } = await valuesShown(context, plan, whole, { attribute, maxSeries })
   const divide = await dividedIntoSeries(
     context,
     attribute,
@@ -54,5 +67,5 @@ export async function segmentedLines(
   )
   const lines = await linesOf(context, plan, [whole], divide)
   const series = shown.map(({ label }, i) => ({ label, line: lines.of(i + 1)[0]! }))
-  return all.length > shown.length ? [...series, { label: 'Other', line: lines.of(0)[0]! }] : series
+  return isMore ? [...series, { label: OTHER_LABEL, line: lines.of(0)[0]! }] : series
 }

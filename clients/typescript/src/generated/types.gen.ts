@@ -4,6 +4,178 @@ export type ClientOptions = {
     baseUrl: `${string}://${string}` | (string & {});
 };
 
+/**
+ * Numerator and denominator are those of a ratio.
+ */
+export type AnalyticsFactRole = 'value' | 'numerator' | 'denominator';
+
+/**
+ * Of a transaction, a change of a subscription, a created or an active user.
+ */
+export type AnalyticsFactKind = 'trial' | 'start' | 'conversion' | 'renewal' | 'one_time' | 'refund' | 'change' | 'user' | 'active_user';
+
+export type AnalyticsFact = {
+    object: 'analytics_fact';
+    /**
+     * Position in the list. It may change when the user's facts do.
+     */
+    id: string;
+    role: AnalyticsFactRole;
+    kind: AnalyticsFactKind;
+    /**
+     * Why a subscription changed. `entering` and `leaving` the filters or the segment; `exchange_rate` when only the day of the rate differs.
+     */
+    cause: 'begin' | 'handover' | 'auto_renew' | 'grace' | 'retry' | 'end' | 'entering' | 'leaving' | 'exchange_rate' | null;
+    happened_at: Time;
+    recorded_at: Time;
+    customer_uid: string | null;
+    product_id: string | null;
+    target_platform: string | null;
+    country: string | null;
+    /**
+     * Of the purchase.
+     */
+    currency: string | null;
+    /**
+     * Price or refunded amount in the currency of the purchase.
+     */
+    amount: number | null;
+    /**
+     * Decimal. Exact, but for monthly amounts, which are multiples of 1⁄336: rounded at the 30th decimal.
+     */
+    contribution: string;
+    purchase_id: string | null;
+    event_id: string | null;
+};
+
+export type AnalyticsFactList = {
+    object: 'list';
+    url: string;
+    data: Array<AnalyticsFact>;
+    has_more: boolean;
+    next_cursor?: string;
+};
+
+export type AnalyticsExplanation = {
+    object: 'analytics_explanation';
+    url: string;
+    /**
+     * As asked for, alias or not.
+     */
+    code: string;
+    /**
+     * Null for the whole.
+     */
+    series: string | null;
+    segmentation: string | null;
+    segment: string | null;
+    measure: 'usd' | 'count' | 'percent';
+    currency: string;
+    formula: AnalyticsFormula;
+    /**
+     * As the chart shows it.
+     */
+    value: number;
+    /**
+     * Decimal; the sum of the contributions, not rounded. Of a chart that is no ratio, the number itself.
+     */
+    numerator: string;
+    /**
+     * Decimal. Null unless the chart is a ratio.
+     */
+    denominator: string | null;
+    /**
+     * How many facts of each kind, with the sum of their contributions.
+     */
+    facts: Array<AnalyticsFactCount>;
+    /**
+     * Of money, by the currency of the purchases.
+     */
+    currencies: Array<AnalyticsCurrencySum>;
+    unconverted?: AnalyticsUnconverted;
+    /**
+     * Facts that were recorded later than a day after the end of the window, by day of UTC, the latest first.
+     */
+    changed_since: Array<AnalyticsLateDay>;
+    /**
+     * These facts themselves, the latest to happen first. `recorded_from` in the list of facts gives all of them.
+     */
+    late_facts: Array<AnalyticsFact>;
+    /**
+     * The number as a statement on the views `perennial_…` of the database. It runs as it stands.
+     */
+    sql: string;
+    parameters: AnalyticsExplainedParameters;
+    /**
+     * Everything that was recorded before this Unix second counts.
+     */
+    as_of: number;
+};
+
+export type AnalyticsFormula = {
+    words: string;
+    /**
+     * Of the series, or of all series for their whole.
+     */
+    symbols: Array<string>;
+};
+
+export type AnalyticsFactCount = {
+    role: AnalyticsFactRole;
+    kind: AnalyticsFactKind;
+    facts: number;
+    contribution: string;
+};
+
+export type AnalyticsCurrencySum = {
+    currency: string | null;
+    /**
+     * Prices in this currency, those of negative contributions subtracted.
+     */
+    amount: number;
+    /**
+     * Decimal; the contributions, in the currency of the answer.
+     */
+    converted: string;
+    first_rate: AnalyticsRate;
+    last_rate: AnalyticsRate;
+};
+
+/**
+ * Of the first or last purchase behind the number.
+ */
+export type AnalyticsRate = {
+    date: string;
+    /**
+     * What one unit was in the currency of the answer. Null without rates; then amounts stated in USD count.
+     */
+    rate: string | null;
+};
+
+export type AnalyticsLateDay = {
+    day: string;
+    facts: number;
+    contribution: string;
+};
+
+/**
+ * What the statement was made for.
+ */
+export type AnalyticsExplainedParameters = {
+    from: number;
+    to: number;
+    /**
+     * The last Unix second whose facts count.
+     */
+    now: number;
+    currency: string;
+    rate_date: string | null;
+    timezone: string | null;
+    filters: {
+        [key: string]: Array<string>;
+    };
+};
+
 export type AnalyticsCohorts = {
     object: 'analytics_cohorts';
     url: '/v4/analytics/cohorts';
@@ -213,7 +385,7 @@ export type AnalyticsInsights = {
     /**
      * Null without enough data.
      */
-    health: 'healthy' | 'watch' | 'critical';
+    health: 'healthy' | 'watch' | 'critical' | null;
     /**
      * 10 is best. Without meaning when `health` is null.
      */
@@ -3728,6 +3900,26 @@ export type OfferingChangesWritable = {
      */
     product_ids?: Array<string>;
 };
+
+/**
+ * Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
+ */
+export type NumberStart = number;
+
+/**
+ * Label of an unsegmented series of the chart. Their whole when left out, where they have one.
+ */
+export type NumberSeries = string;
+
+/**
+ * Value of the attribute `segmentation`, by its code or label; `Other` for the values beyond `max_series`.
+ */
+export type NumberSegment = string;
+
+/**
+ * Only facts that were recorded at this Unix second or later.
+ */
+export type RecordedFrom = number;
 
 /**
  * Anchors from this Unix second on, moved down to the start of its grouping unit. 90 days ago when left out.
@@ -9513,6 +9705,340 @@ export type V4GetAnalyticsChartMetaResponses = {
 };
 
 export type V4GetAnalyticsChartMetaResponse = V4GetAnalyticsChartMetaResponses[keyof V4GetAnalyticsChartMetaResponses];
+
+export type V4ListAnalyticsChartFactsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The code of a chart, such as `mrr`.
+         */
+        chart_code: string;
+    };
+    query?: {
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * One series for each value of this attribute, which the meta of the chart lists.
+         */
+        segmentation?: string;
+        /**
+         * Series before `Other`. Without effect unless segmented.
+         */
+        max_series?: number;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Adds the buckets of the window before to each series.
+         */
+        previous?: boolean;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[purchase_currency][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only these locales; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[locale][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+        /**
+         * Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
+         */
+        start_time?: number;
+        /**
+         * Label of an unsegmented series of the chart. Their whole when left out, where they have one.
+         */
+        series?: string;
+        /**
+         * Value of the attribute `segmentation`, by its code or label; `Other` for the values beyond `max_series`.
+         */
+        segment?: string;
+        /**
+         * Only facts that were recorded at this Unix second or later.
+         */
+        recorded_from?: number;
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/analytics/charts/{chart_code}/facts';
+};
+
+export type V4ListAnalyticsChartFactsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAnalyticsChartFactsError = V4ListAnalyticsChartFactsErrors[keyof V4ListAnalyticsChartFactsErrors];
+
+export type V4ListAnalyticsChartFactsResponses = {
+    /**
+     * One page of facts.
+     */
+    200: AnalyticsFactList;
+};
+
+export type V4ListAnalyticsChartFactsResponse = V4ListAnalyticsChartFactsResponses[keyof V4ListAnalyticsChartFactsResponses];
+
+export type V4ExplainAnalyticsChartData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * The code of a chart, such as `mrr`.
+         */
+        chart_code: string;
+    };
+    query?: {
+        /**
+         * Facts from this Unix second on. Without time zone, buckets step from here.
+         */
+        from?: number;
+        /**
+         * Facts before this Unix second; later than `from`. The second after now when left out.
+         */
+        to?: number;
+        /**
+         * Length of the buckets, at most 2,000 of them.
+         */
+        unit?: 'hour' | 'day' | 'week' | 'month';
+        /**
+         * Must be the environment of the key, 1 for production, 0 for the sandbox.
+         */
+        environment?: 0 | 1;
+        /**
+         * Currency of the money in the answer; one that has rates.
+         */
+        currency?: string;
+        /**
+         * One series for each value of this attribute, which the meta of the chart lists.
+         */
+        segmentation?: string;
+        /**
+         * Series before `Other`. Without effect unless segmented.
+         */
+        max_series?: number;
+        /**
+         * An IANA zone: buckets are its calendar hours, days, weeks (from Monday) or months.
+         */
+        timezone?: string;
+        /**
+         * Converts all money at the rates of this day.
+         */
+        rate_date?: string;
+        /**
+         * Adds the buckets of the window before to each series.
+         */
+        previous?: boolean;
+        /**
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         */
+        fresh?: boolean;
+        /**
+         * Only these stores; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[target_platform][]'?: Array<string>;
+        /**
+         * Only these products; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[product_id][]'?: Array<string>;
+        /**
+         * Only purchases in these currencies; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[purchase_currency][]'?: Array<string>;
+        /**
+         * Only these countries; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[country][]'?: Array<string>;
+        /**
+         * Only these versions of the app; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[app_version][]'?: Array<string>;
+        /**
+         * Only these locales; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[locale][]'?: Array<string>;
+        /**
+         * Only users of these media sources; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[media_source_name][]'?: Array<string>;
+        /**
+         * Only users of these campaigns; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[campaign_name][]'?: Array<string>;
+        /**
+         * Only users of these devices; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[device_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[segment_id][]'?: Array<string>;
+        /**
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         */
+        'filter[experiment_group_id][]'?: Array<string>;
+        /**
+         * Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
+         */
+        start_time?: number;
+        /**
+         * Label of an unsegmented series of the chart. Their whole when left out, where they have one.
+         */
+        series?: string;
+        /**
+         * Value of the attribute `segmentation`, by its code or label; `Other` for the values beyond `max_series`.
+         */
+        segment?: string;
+    };
+    url: '/v4/analytics/charts/{chart_code}/explain';
+};
+
+export type V4ExplainAnalyticsChartErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ExplainAnalyticsChartError = V4ExplainAnalyticsChartErrors[keyof V4ExplainAnalyticsChartErrors];
+
+export type V4ExplainAnalyticsChartResponses = {
+    /**
+     * The explanation.
+     */
+    200: AnalyticsExplanation;
+};
+
+export type V4ExplainAnalyticsChartResponse = V4ExplainAnalyticsChartResponses[keyof V4ExplainAnalyticsChartResponses];
 
 export type V4ListAnalyticsCurrenciesData = {
     body?: never;
