@@ -12,7 +12,7 @@ import { notFound } from '../../domain/refusal.ts'
 import { apiTime, type Db } from '../../store/connect.ts'
 import { expensiveRead } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
-import { placesOf, unconverted } from './analytics-charts.ts'
+import { decimalsOf, unconverted } from './analytics-charts.ts'
 
 /** Amounts have at most six decimals. */
 const AMOUNT_PLACES = 6
@@ -90,7 +90,7 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       measure: chart.measure,
       currency: question.currency,
       formula: { words: chart.words, symbols: [...found.symbols] },
-      value: roundedFigure(found.value, placesOf(chart.measure)),
+      value: roundedFigure(found.value, decimalsOf(chart.measure)),
       numerator: decimalText(found.numerator),
       denominator: found.denominator && decimalText(found.denominator),
       facts: found.facts.map(one => ({ ...one, contribution: decimalText(one.contribution) })),

@@ -12,7 +12,7 @@ import { expensiveRead } from '../operation.ts'
 /** Decimals of money and percentages. */
 const PLACES = 2
 
-export const placesOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
+export const decimalsOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
 
 export const unconverted = (rows: LeftOutMoney[]) =>
   rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: roundedFigure(amount, PLACES) }))
@@ -43,7 +43,7 @@ export const v4GetAnalyticsChart = expensiveRead(
     const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own } as const
     const question = readQuestion(query, rules, await queryContext(db, environment, query.currency))
     const figures = await chartFigures(facts, environment, chart, question)
-    const shown = (line: LabelledLine) => series(line, placesOf(chart.measure), figures.starts, question.previous)
+    const shown = (line: LabelledLine) => series(line, decimalsOf(chart.measure), figures.starts, question.previous)
     return {
       body: {
         object: 'analytics_chart' as const,

@@ -7,7 +7,7 @@ import { SIDE_COLUMNS } from '../charts/sides.ts'
 import { coefficientsOf, type NumberAsked } from './number.ts'
 
 /** What a fact does for a number: it is a part of its sum, or of one of the two sums of a quotient. */
-export type Role = 'value' | 'numerator' | 'denominator'
+export type FactRole = 'value' | 'numerator' | 'denominator'
 
 /** By number: 1 to 6 are those of transactions. */
 export const KINDS = ['trial', 'start', 'conversion', 'renewal', 'one_time', 'refund', 'change', 'user', 'active_user'] as const
@@ -43,7 +43,7 @@ export type FactTable = 'transaction_facts' | 'subscription_changes' | 'user_fac
  * the number. An id occurs once.
  */
 export type FactRows = {
-  role: Role
+  role: FactRole
   table: FactTable
   from: string
   where: string[]
@@ -137,7 +137,13 @@ function scanned(context: ScanContext, code: ScanCode, coefficients: readonly nu
 }
 
 /** Coefficients stand one after the other for the terms of the scans. */
-function ofScans(context: ScanContext, scans: readonly ScanCode[], coefficients: readonly number[], times: Times, role: Role): FactRows[] {
+function ofScans(
+  context: ScanContext,
+  scans: readonly ScanCode[],
+  coefficients: readonly number[],
+  times: Times,
+  role: FactRole,
+): FactRows[] {
   let first = 0
   return scans.flatMap(code => {
     const own = coefficients.slice(first, first + TERMS[code].length)

@@ -4,7 +4,7 @@ import { PER_MILLION, type Quotient } from '../charts/rounding.ts'
 import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
 import type { FigureRow } from '../source.ts'
-import { CAUSES, type FactRows, type FactTable, factRowsSql, KINDS, type Role } from './fact-rows.ts'
+import { CAUSES, type FactRole, type FactRows, type FactTable, factRowsSql, KINDS } from './fact-rows.ts'
 import type { NumberAsked } from './number.ts'
 
 /**
@@ -13,7 +13,7 @@ import type { NumberAsked } from './number.ts'
  */
 export type FactBehind = {
   id: string
-  role: Role
+  role: FactRole
   kind: (typeof KINDS)[number]
   cause: (typeof CAUSES)[number] | null
   happened: number

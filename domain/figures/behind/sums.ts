@@ -4,11 +4,11 @@ import { PER_MILLION, type Quotient } from '../charts/rounding.ts'
 import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
 import type { FigureRow } from '../source.ts'
-import { type FactRows, factRowsSql, KINDS, type Role } from './fact-rows.ts'
+import { type FactRole, type FactRows, factRowsSql, KINDS } from './fact-rows.ts'
 import type { NumberAsked } from './number.ts'
 
 /** `contribution`: the sum of those of the facts. */
-export type CountedFacts = { role: Role; kind: (typeof KINDS)[number]; facts: number; contribution: Quotient }
+export type CountedFacts = { role: FactRole; kind: (typeof KINDS)[number]; facts: number; contribution: Quotient }
 /** What one unit of a currency was on a day (YYYY-MM-DD), as a decimal text; null: the currency has no rate, and stated amounts in USD count. */
 export type RateOn = { date: string; rate: string | null }
 /** `amount`: the prices behind the contributions `converted`, with their signs. */
@@ -41,7 +41,7 @@ export async function sumsBehind(
 ): Promise<NumberSums> {
   const rows = all.length === 0 ? [] : await context.source.query({ text: sumsSql(all, lateFrom), relations: scanRelations(context) })
   const { per } = MEASURES[asked.chart.code]
-  const role = (row: FigureRow): Role => all[Number(row.part)]!.role
+  const role = (row: FigureRow): FactRole => all[Number(row.part)]!.role
   const [own, counted] = [rows.filter(row => role(row) !== 'denominator'), rows.filter(row => role(row) === 'denominator')]
   const over = (of: FigureRow[]): Quotient => ({ top: total(of, 'contribution'), bottom: per })
   const byKind = [...Map.groupBy(rows, row => `${role(row)} ${row.kind}`).values()]
