@@ -115,7 +115,7 @@ export async function seedFacts(
         b_state, b_renewing, b_amount, b_is_intro, b_length, b_bought_on, b_platform, b_product, b_currency, b_country, b_app_version, b_locale,
         a_state, a_renewing, a_amount, a_is_intro, a_length, a_bought_on, a_platform, a_product, a_currency, a_country, a_app_version, a_locale,
         media, campaign, paid_ended, trials_ended, cancelled, recorded)
-      select $1, 1, 1, u.no, n, c.happened, c.cause, c.b, c.b_on, c.b_amount, false, w, (c.happened - length) / 86400, platform, product, currency,
+      select $1, 1, 1, u.no, n, c.happened, c.cause, c.b, c.b_on, c.b_amount, false, w, (c.happened - case when c.cause = 3 then length / 2 else length end) / 86400, platform, product, currency,
         country, version, locale, c.a, c.a_on, c.a_amount, false, w, c.happened / 86400, platform, product, currency, country, version, locale,
         media, campaign, case when c.cause = 6 and b = 2 then 1 else 0 end, case when c.cause = 6 and b = 1 then 1 else 0 end,
         case when c.cause = 3 and b = 2 then 1 else 0 end, c.happened
