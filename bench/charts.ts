@@ -8,6 +8,15 @@ import { withResources } from './resources.ts'
 /** What depends on the moment of the answer. */
 const essence = (body: string): string => body.replaceAll(/"(?:as_of|incomplete_from)":(?:\d+|null),?/g, '')
 
+/** What is known now of a recent fact changes from second to second: both are asked at once, up to three times. */
+async function compareAgain(urls: string[], key: string, path: string): Promise<void> {
+  for (let n = 0; n < 3; n++) {
+    const answers = await Promise.all(urls.map(url => ask(url, key, path, 1)))
+    if (new Set(answers.map(({ body }) => essence(body))).size === 1) return
+  }
+  throw new Error(`the replica and Postgres give different answers: ${path}`)
+}
+
 /** Every kind of figure by the replica and by Postgres, on the same facts, one question at a time. Fails when two answers differ. */
 export const bench = (): Promise<Result> =>
   withResources(async resources => {
@@ -23,8 +32,9 @@ export const bench = (): Promise<Result> =>
     for (const { name, path } of figureQuestions(facts.end)) {
       say(name)
       await ask(ours.url, key, path, 2)
-      const [fast, slow] = [await ask(ours.url, key, path, rounds), await ask(peer.url, key, path, peerRounds)]
-      if (essence(fast.body) !== essence(slow.body)) throw new Error(`the replica and Postgres give different answers: ${path}`)
+      const fast = await ask(ours.url, key, path, rounds)
+      const slow = await ask(peer.url, key, path, peerRounds)
+      if (essence(fast.body) !== essence(slow.body)) await compareAgain([ours.url, peer.url], key, path)
       rows.push([name, ...[p50(fast), p95(fast), p50(slow)].map(ms => String(round(ms))), thousands(fast.bytes)])
       if (p95(fast) > worst.ours) Object.assign(worst, { name, ours: p95(fast), peer: p50(slow) })
     }
