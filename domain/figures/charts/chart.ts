@@ -15,7 +15,7 @@ import { MEASURES } from './measure.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { type LabelledLine, segmentedLines } from './segmented.ts'
 import { ALL } from './tally.ts'
-import { type LeftOutMoney, unconvertedOf } from './unconverted.ts'
+import { hasUnrated, type LeftOutMoney, unconvertedOf } from './unconverted.ts'
 
 /** A chart before rounding. `starts`: of the buckets of the window, and with `previous` of the window before. */
 export type ChartFigures = {
@@ -73,22 +73,23 @@ export const chartFigures = (
     const context = { ...(await scanContext(access, environment, source, question)), standing }
     const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans }
     const rows = [...measure.series, summed(measure.series)]
-    const lines = await linesOf(context, plan, rows)
-    const own = lines.of(ALL)
-    const whole = own.at(-1)!
     const { segmentation, maxSeries, window } = question
-    const segmented = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
-    const series = segmentation
-      ? await segmentedLines(context, { ...plan, scans: segmented.scans }, segmented.whole, { attribute: segmentation, maxSeries })
-      : chart.series.map((label, i) => ({ label, line: own[i]! }))
-    const left = lines.leftOut(ALL).slice(frame.lead, frame.lead + frame.buckets.length)
+    const parts = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
+    const segmented =
+      segmentation && (await segmentedLines(context, { ...plan, scans: parts.scans }, parts.whole, { attribute: segmentation, maxSeries }))
+    const lines = segmented?.whole ? null : await linesOf(context, plan, rows)
+    const own = lines?.of([ALL]) ?? []
+    const whole = segmented?.whole ?? own.at(-1)!
+    const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
     const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
+    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other.
+    const mayBeLeft = lines === null && measure.segmented ? await hasUnrated(context) : isLeft
     return {
       starts: frame.buckets,
       previousStarts: frame.previous,
-      series,
+      series: segmented?.series ?? chart.series.map((label, i) => ({ label, line: own[i]! })),
       summary: summaryOf(chart, segmentation, whole),
-      unconverted: isLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
+      unconverted: mayBeLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
       asOf: source.asOf,
       incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
     }

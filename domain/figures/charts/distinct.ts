@@ -1,10 +1,10 @@
-import { attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
+import { type AttributeCode, attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
 import { type Grid, intervalSql } from '../buckets.ts'
-import { conditionsOf } from '../restriction.ts'
+import { conditionsOf, type Restriction } from '../restriction.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
-import type { Division } from './tally.ts'
+import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
 /** Rows of (user_no, happened), of which users are counted once in each interval. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string }
@@ -47,6 +47,33 @@ export async function activeUsers({ source, restriction, now }: ScanContext, { s
   }
 }
 
+/** Attributes that a user has, not a transaction: they restrict all transactions of a user or none. */
+const isOfUser = (code: AttributeCode): boolean => {
+  const attribute = attributeOf(code)!
+  return isColumn(attribute) && attribute.columns.oneSided
+}
+
+/** Whether a transaction that is restricted away can be the one before another that is not. */
+const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment === undefined && [...words.keys()].every(isOfUser)
+
+/**
+ * Payers without a set of users: a transaction knows the one before it, and counts where that one lies in another interval. Null: some transactions of
+ * a user are restricted away, or divided from the others.
+ */
+async function payersByFirst(context: ScanContext, grid: Grid, division: Division): Promise<bigint[] | null> {
+  const { source, now, restriction } = context
+  if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
+  const { from, where, happened } = payers(context)
+  const start = grid.starts[0]!
+  const interval = (time: string) => intervalSql(time, grid, source.dialect.divide)
+  const isFirst = `(t.paid_before is null or t.paid_before < ${start} or ${interval('t.paid_before')} <> ${interval(happened)})`
+  const conditions = [...where, `${happened} >= ${start}`, `${happened} < ${Math.min(grid.end, now + 1)}`, isFirst]
+  const text = `select ${interval(happened)} as interval, count(*) as users from ${from} where ${conditions.join(' and ')} group by 1`
+  const counts = new Array<bigint>(grid.starts.length).fill(0n)
+  for (const row of await source.query({ text, relations: scanRelations(context) })) counts[Number(row.interval)] = row.users as bigint
+  return counts
+}
+
 /** How many different users there were in each interval, by the numbers of the division. */
 export async function distinctUsers(
   context: ScanContext,
@@ -54,6 +81,8 @@ export async function distinctUsers(
   grid: Grid,
   division: Division,
 ): Promise<Map<number, bigint[]>> {
+  const byFirst = which === 'payers' ? await payersByFirst(context, grid, division) : null
+  if (byFirst) return new Map([[ALL, byFirst]])
   const { from, where, user, happened } = which === 'payers' ? payers(context) : await activeUsers(context, grid)
   const { source, now } = context
   const conditions = [...where, `${happened} >= ${grid.starts[0]!}`, `${happened} < ${Math.min(grid.end, now + 1)}`]

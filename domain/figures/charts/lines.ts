@@ -5,7 +5,7 @@ import type { Measure, ScanCode } from './measure.ts'
 import type { Quotient } from './rounding.ts'
 import { scanOf } from './scan.ts'
 import type { Scan, ScanContext } from './scan-rows.ts'
-import { ALL, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
+import { ALL, added, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
 export type FigureLine = {
@@ -105,38 +105,50 @@ export type Divide = { scan: (scan: Scan) => Division; users: Division }
 
 export const WHOLE: Divide = { scan: () => UNDIVIDED, users: UNDIVIDED }
 
-/** Sums by the numbers of a division. Behind the terms of a scan of money stands how many facts could not be converted. */
-type Tallies = { numbers: Set<number>; of: (number: number) => Tally }
+/** Sums over some numbers of a division. Behind the terms of a scan of money stands how many facts could not be converted. */
+type Tallies = { numbers: Set<number>; of: (numbers: readonly number[]) => Tally }
 
-async function talliesOf(context: ScanContext, { scans, kind, frame }: LinePlan, divide: Divide): Promise<Tallies> {
+/** `rows`: of coefficients; a term that has none in any of them is not summed. */
+async function talliesOf(
+  context: ScanContext,
+  { scans, kind, frame, most }: LinePlan,
+  rows: readonly (readonly number[])[],
+  divide: Divide,
+): Promise<Tallies> {
   const reach = kind === 'stock' ? 'since ever' : 'within'
   const numbers = new Set<number>()
-  const parts: ((number: number) => Tally)[] = []
+  const parts: ((numbers: readonly number[]) => Tally)[] = []
+  let first = 0
   for (const code of scans) {
     const scan = scanOf(code, context)
-    const found = await tally(context, scan, { grid: frame.grid, reach, division: divide.scan(scan), withLeftOut: true })
+    const needed = scan.terms.map((_, i) => rows.some(row => row[first + i]))
+    first += scan.terms.length
+    const found = await tally(context, scan, { grid: frame.grid, reach, needed, most, division: divide.scan(scan), withLeftOut: true })
     const nothing = emptyTally(frame.grid.starts.length, scan.terms.length + (scan.leftOut === null ? 0 : 1))
     for (const number of found.keys()) numbers.add(number)
-    parts.push(number => found.get(number) ?? nothing)
+    parts.push(all => added([nothing, ...all.flatMap(number => found.get(number) ?? [])]))
   }
-  return { numbers, of: number => beside(parts.map(part => part(number))) }
+  return { numbers, of: all => beside(parts.map(part => part(all))) }
 }
 
-/** What a chart computes, and for which times. `isShare`: a percentage. */
-export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; frame: Frame; scans: readonly ScanCode[] }
+/** What a chart computes, and for which times. `isShare`: a percentage. `most`: sums that may be held at once; left out: any number. */
+export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; frame: Frame; scans: readonly ScanCode[]; most?: number }
+
+/** Whether the figures of several values together are computed from the sums of each: users who are counted once are not. */
+export const isAdditive = ({ denominator }: Measure): boolean => typeof denominator !== 'string'
 
 /**
- * `of`: one line for each row of coefficients. `leftOut`: facts that could not be converted, in each interval; of a stock, the state.
+ * All are of numbers of the division together, which must be one unless the measure is additive. `of`: one line for each row of coefficients. `leftOut`: facts that could not be converted, in each interval; of a stock, the state.
  * `hasTerms`: whether any sum that the rows count is not 0, in any interval; their difference may be.
  */
 export type Lines = {
   numbers: Set<number>
-  of: (number: number) => FigureLine[]
-  leftOut: (number: number) => bigint[]
-  hasTerms: (number: number) => boolean
+  of: (numbers: readonly number[]) => FigureLine[]
+  leftOut: (numbers: readonly number[]) => bigint[]
+  hasTerms: (numbers: readonly number[]) => boolean
 }
 
-/** The lines of the division's numbers, from one pass over the facts for each scan. */
+/** The lines of the division's numbers, from one pass over the facts for each scan. Throws TooManySums. */
 export async function linesOf(
   context: ScanContext,
   plan: LinePlan,
@@ -145,33 +157,36 @@ export async function linesOf(
 ): Promise<Lines> {
   const { measure, kind, isShare, frame } = plan
   const { denominator, per } = measure
-  const tallies = await talliesOf(context, plan, divide)
+  const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide)
   const users = typeof denominator === 'string' ? await countedOnce(context, denominator, frame, divide.users) : null
   const isDivided = divide.users !== UNDIVIDED
-  const denominatorsOf = (number: number): Denominators => {
-    if (users) return users.of(isDivided ? number : ALL)
-    const { at } = valuesOf(denominator as readonly number[], tallies.of(number))
+  const denominatorsOf = (numbers: readonly number[], tally: Tally): Denominators => {
+    if (users) return users.of(isDivided ? numbers[0]! : ALL)
+    const { at } = valuesOf(denominator as readonly number[], tally)
     return { at, before: sum(at.slice(0, frame.lead)), window: sum(at.slice(frame.lead)) }
   }
-  const lineOf = (coefficients: readonly number[], number: number): FigureLine => {
-    const values = valuesOf(coefficients, tallies.of(number))
+  const lineOf = (coefficients: readonly number[], numbers: readonly number[], tally: Tally): FigureLine => {
+    const values = valuesOf(coefficients, tally)
     switch (kind) {
       case 'flow':
         return flow(values, frame, per)
       case 'stock':
         return stock(values, frame, per)
       case 'ratio':
-        return ratio(values, denominatorsOf(number), frame, { per, isShare })
+        return ratio(values, denominatorsOf(numbers, tally), frame, { per, isShare })
       default:
         return kind satisfies never
     }
   }
   return {
     numbers: users && isDivided ? new Set([...tallies.numbers, ...users.numbers]) : tallies.numbers,
-    of: number => rows.map(coefficients => lineOf(coefficients, number)),
-    hasTerms: number => tallies.of(number).at.some(sums => sums.some((sum, i) => sum !== 0n && rows.some(row => (row[i] ?? 0) !== 0))),
-    leftOut(number) {
-      const { before, at } = tallies.of(number)
+    of(given) {
+      const tally = tallies.of(given)
+      return rows.map(coefficients => lineOf(coefficients, given, tally))
+    },
+    hasTerms: given => tallies.of(given).at.some(sums => sums.some((sum, i) => sum !== 0n && rows.some(row => (row[i] ?? 0) !== 0))),
+    leftOut(given) {
+      const { before, at } = tallies.of(given)
       const last = rows[0]!.length
       const counts = at.map(sums => sums[last] ?? 0n)
       return kind === 'stock' ? statesOf(before[last] ?? 0n, counts) : counts

@@ -20,18 +20,19 @@ export type ScanContext = {
 }
 
 /**
- * One pass over facts. `from`: table with joins. `terms`: the sums, in the order of TERMS. `leftOut`: a sum that counts what could not be
- * converted. `sign`: 1 or −1 where the sum until a time is the state at that time. `column`: that of an attribute in its rows.
+ * One pass over facts. `from`: table with joins. `terms`: the sums, in the order of TERMS. `only`: of each term, the rows that have a part in it;
+ * left out: all. `leftOut`: a sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows.
  */
 export type Scan = {
   from: string
   happened: string
   where: string[]
   terms: string[]
+  only?: string[]
   leftOut: string | null
   column: (attribute: ColumnAttribute) => string
-  /** How the rows may be added up before they are converted; null: they are converted one by one. */
-  collapsed?: Collapsed | undefined
+  /** How the rows may be added up before they are converted. Left out: they are converted one by one. */
+  collapsed?: Collapsed
 }
 
 /**

@@ -2,7 +2,7 @@ import type { ColumnAttribute } from '../attributes.ts'
 import { conditionsOf } from '../restriction.ts'
 import type { FigureRelation } from '../source.ts'
 import type { ScanCode } from './measure.ts'
-import { amountSql, factorJoins, isLeftOut, proceedsSql } from './money.ts'
+import { amountSql, conversionKeys, factorJoins, isLeftOut, proceedsSql, shareSql } from './money.ts'
 import { movement } from './movement.ts'
 import { type Collapsed, columnIn, countedRows, counts, type Scan, type ScanContext } from './scan-rows.ts'
 import { durationJoin, monthlyFactor, monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
@@ -15,58 +15,74 @@ const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns
 export function transactionScan(
   { source, restriction, money }: ScanContext,
   kinds: string,
-  parts: { terms: string[]; isMoney: boolean; leftOut?: string; collapsed?: Collapsed },
+  parts: { terms: string[]; isMoney: boolean; only?: string[]; leftOut?: string; collapsed?: Collapsed },
 ): Scan {
   return {
     from: `${source.dialect.tables.transactions} t${parts.isMoney ? factorJoins('t', money) : ''}`,
     happened: 't.happened',
     where: [kinds, ...conditionsOf(restriction, 't.user_no', columnIn(transactionColumn))],
     terms: parts.terms,
+    ...(parts.only && { only: parts.only }),
     leftOut: parts.isMoney ? countedRows(parts.leftOut ?? isLeftOut('t')) : null,
     column: transactionColumn,
-    collapsed: parts.collapsed,
+    ...(parts.collapsed && { collapsed: parts.collapsed }),
   }
 }
 
-/** Amounts of transactions by kind, currency and day. What is null in one row of a group is so in all of them. */
-const collapsedAmounts = ({ source, money }: ScanContext, terms: string[]): Collapsed => ({
+/** Amounts of transactions by what decides their conversion. What is null in one row of a group is so in all of them. */
+const collapsedAmounts = ({ source, money }: ScanContext, kind: string, terms: string[]): Collapsed => ({
   row: 't',
   rows: `${source.dialect.tables.transactions} t`,
-  keys: { kind: 't.kind', currency: 't.currency', bought_on: 't.bought_on', is_not_given: 't.usd_given is null' },
+  keys: { kind, ...conversionKeys('t') },
   sums: { amount: 'sum(t.amount)', usd_given: 'sum(t.usd_given)', weight: 'count(*)' },
   joins: factorJoins('t', money),
   terms,
   leftOut: countedRows(isLeftOut('t'), 't.weight'),
 })
 
-function amounts(context: ScanContext, kinds: string, terms: (weight: string) => string[]): Scan {
-  const collapsed = collapsedAmounts(context, terms('t.weight'))
+/** `kind`: what the terms must know of the kind of a row. */
+function amounts(context: ScanContext, kinds: string, kind: string, terms: (weight: string) => string[]): Scan {
+  const collapsed = collapsedAmounts(context, kind, terms('t.weight'))
   return transactionScan(context, kinds, { terms: terms('1'), isMoney: true, collapsed })
 }
 
+const IS_REFUND = 'case when t.kind = 6 then 6 end'
+
 function billed(context: ScanContext): Scan {
   const amount = amountSql('t', context.money)
-  return amounts(context, 't.kind between 2 and 6', () => [
+  return amounts(context, 't.kind between 2 and 6', IS_REFUND, () => [
     `case when t.kind = 6 then 0 else ${amount} end`,
     `case when t.kind = 6 then ${amount} else 0 end`,
   ])
 }
 
-const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', () => [amountSql('t', context.money)])
+const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', '6', () => [amountSql('t', context.money)])
 
 const sold = (context: ScanContext): Scan =>
-  amounts(context, 't.kind between 1 and 5', weight => [
+  amounts(context, 't.kind between 1 and 5', 't.kind', weight => [
     ...['t.kind = 1', 't.kind in (2, 3)', 't.kind = 5'].map(kind => countedRows(kind, weight)),
     amountSql('t', context.money),
   ])
 
 function proceeds(context: ScanContext): Scan {
-  const share = proceedsSql('t', context.money)
-  return transactionScan(context, 't.kind between 2 and 6', {
-    terms: [`case when t.kind = 6 then 0 else ${share} end`, `case when t.kind = 6 then ${share} else 0 end`],
-    isMoney: true,
-    leftOut: `${isLeftOut('t')} and t.proceeds_usd is null`,
-  })
+  const { money, source } = context
+  const leftOut = `${isLeftOut('t')} and t.proceeds_usd is null`
+  const terms = (share?: string) => {
+    const value = proceedsSql('t', money, share)
+    return [`case when t.kind = 6 then 0 else ${value} end`, `case when t.kind = 6 then ${value} else 0 end`]
+  }
+  const names = ['amount', 'usd_given', 'proceeds', 'proceeds_usd']
+  const stated = ['proceeds', 'proceeds_usd'].map(name => [`is_no_${name}`, `t.${name} is null`])
+  const collapsed: Collapsed = {
+    row: 't',
+    rows: `${source.dialect.tables.transactions} t`,
+    keys: { kind: IS_REFUND, share: shareSql('t', money), ...Object.fromEntries(stated), ...conversionKeys('t') },
+    sums: { ...Object.fromEntries(names.map(name => [name, `sum(t.${name})`])), weight: 'count(*)' },
+    joins: factorJoins('t', money),
+    terms: terms('t.share'),
+    leftOut: countedRows(leftOut, 't.weight'),
+  }
+  return transactionScan(context, 't.kind between 2 and 6', { terms: terms(), isMoney: true, leftOut, collapsed })
 }
 
 function outcomes(context: ScanContext): Scan {
@@ -81,11 +97,21 @@ function outcomes(context: ScanContext): Scan {
     `${isTrial} and t.cancelled_at <= ${now}`,
     `${isTrial} and t.converted_at <= ${now}`,
   ]
-  return transactionScan(context, 't.kind between 1 and 5', { terms: conditions.map(condition => countedRows(condition)), isMoney: false })
+  return counting(context, 't.kind between 1 and 5', conditions)
 }
 
+/** How many rows meet each of the conditions. */
+const counting = (context: ScanContext, kinds: string, conditions: string[]): Scan =>
+  transactionScan(context, kinds, { terms: conditions.map(condition => countedRows(condition)), only: conditions, isMoney: false })
+
 const begun = (context: ScanContext): Scan =>
-  transactionScan(context, 't.kind between 1 and 4', { terms: [1, 2, 3, 4].map(kind => countedRows(`t.kind = ${kind}`)), isMoney: false })
+  counting(
+    context,
+    't.kind between 1 and 4',
+    [1, 2, 3, 4].map(kind => `t.kind = ${kind}`),
+  )
+
+const ENDED = ['c.paid_ended', 'c.trials_ended', 'c.cancelled']
 
 /** Ends and cancellations of runs have the attributes of the latest period begun then. */
 function ended({ source, restriction, now }: ScanContext): Scan {
@@ -93,12 +119,9 @@ function ended({ source, restriction, now }: ScanContext): Scan {
   return {
     from: `${source.dialect.tables.changes} c`,
     happened: 'c.happened',
-    where: [
-      '(c.paid_ended > 0 or c.trials_ended > 0 or c.cancelled > 0)',
-      counts('c', now),
-      ...conditionsOf(restriction, 'c.user_no', columnIn(column)),
-    ],
-    terms: ['c.paid_ended', 'c.trials_ended', 'c.cancelled'],
+    where: [counts('c', now), ...conditionsOf(restriction, 'c.user_no', columnIn(column))],
+    terms: ENDED,
+    only: ENDED.map(count => `${count} > 0`),
     leftOut: null,
     column,
   }
@@ -119,7 +142,7 @@ function sides(
     terms: parts.terms,
     leftOut: parts.leftOut,
     column,
-    collapsed: parts.collapsed,
+    ...(parts.collapsed && { collapsed: parts.collapsed }),
   }
 }
 
@@ -132,13 +155,7 @@ const monthly = (context: ScanContext): Scan =>
     collapsed: {
       row: 's',
       rows: `${sidesOf(context)} s${durationJoin('s')}`,
-      keys: {
-        sign: 's.sign',
-        currency: 's.currency',
-        bought_on: 's.bought_on',
-        monthly: monthlyFactor('s'),
-        is_not_given: 's.usd_given is null',
-      },
+      keys: { sign: 's.sign', monthly: monthlyFactor('s'), ...conversionKeys('s') },
       sums: { amount: 'sum(s.amount)', usd_given: 'sum(s.usd_given)', weight: 'count(*)' },
       joins: factorJoins('s', context.money),
       terms: [`s.sign * s.monthly * (${amountSql('s', context.money)})`],

@@ -1,6 +1,7 @@
 import { UNKNOWN } from '../attributes.ts'
 import type { TimeWindow } from '../buckets.ts'
 import type { ChartKind } from '../chart-table.ts'
+import { hasFactor } from '../factors.ts'
 import type { FactSource, FigureRow } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'
@@ -11,6 +12,12 @@ import type { Scan, ScanContext } from './scan-rows.ts'
 export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient }
 
 const DAY = 86_400
+
+/** Whether any transaction is in a currency without a rate. */
+export async function hasUnrated({ source, money }: ScanContext): Promise<boolean> {
+  const text = `select 1 as one from ${source.dialect.tables.transactions} t where t.amount <> 0 and not (${hasFactor('t.currency', money.exchange)}) limit 1`
+  return (await source.query({ text })).length > 0
+}
 
 /** A refund counts as the transaction that it belongs to, unless that one is counted, too. */
 const ofTransactions = ({ from }: TimeWindow): string =>

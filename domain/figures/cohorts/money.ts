@@ -1,7 +1,7 @@
 import { type ProceedsRates, SHARE_PLACES } from '../../events/money.ts'
 import { PLATFORMS } from '../../platform.ts'
 import { PER_UNIT, PER_UNIT_OF_PROCEEDS } from '../charts/money.ts'
-import { type Exchange, factorDay, GIVEN_USD, hasFactor } from '../factors.ts'
+import { type Exchange, factorKey, GIVEN_USD, hasFactor } from '../factors.ts'
 import type { FactSource } from '../source.ts'
 import type { MoneyAsked } from './question.ts'
 
@@ -56,8 +56,7 @@ export async function paidMoney(
           '(t.usd_given is not null or t.proceeds_usd is not null)',
         ]
   return {
-    join: `left join ${exchange.factors.name} f on f.currency = case when ${isRated} then t.currency when ${hasGiven} then ${GIVEN_USD} end
-      and f.day = ${factorDay('t.bought_on', exchange)}`,
+    join: `left join ${exchange.factors.name} f on f.key = ${factorKey(`case when ${isRated} then t.currency when ${hasGiven} then ${GIVEN_USD} end`, 't.bought_on', exchange)}`,
     value: `case when ${isRated} then ${own} else ${given} end * f.factor`,
     perUnit: revenue === 'net' ? PER_UNIT_OF_PROCEEDS : PER_UNIT,
   }
