@@ -37,7 +37,7 @@ function share({ proceedsRates }: ViewTerms): string {
   const decimal = (units: bigint) => decimalText({ top: units, bottom: 10n ** BigInt(SHARE_PLACES) })
   const cases = PLATFORMS.map(platform => {
     const { recurring, loyal, oneTime } = proceedsRates[platform]
-    return `when '${platform}' then case when t.subscription is null then ${decimal(oneTime)} when t.is_loyal then ${decimal(loyal)} else ${decimal(recurring)} end`
+    return `when '${platform}' then case when t.is_one_time then ${decimal(oneTime)} when t.is_loyal then ${decimal(loyal)} else ${decimal(recurring)} end`
   })
   return `case t.target_platform ${cases.join(' ')} else 1 end`
 }
@@ -55,6 +55,27 @@ function transactions({ environment, from, end, restrict }: ViewTerms, kinds: st
   ]
   return { from: 'perennial_transactions t', where, terms }
 }
+
+/**
+ * The rows of a scan, added up where they convert alike: a rate takes longer to find than an amount to add. `keys`: what decides the conversion, by
+ * name. What is null in one row of a group is so in all of them.
+ */
+function addedUp(row: string, { from, where, terms }: ViewScan, keys: Record<string, string>, amounts: string[]): ViewScan {
+  const columns = [
+    ...Object.entries(keys).map(([name, sql]) => `${sql} as ${name}`),
+    ...amounts.map(name => `sum(${row}.${name}) as ${name}`),
+  ]
+  const groups = [...Object.values(keys), ...amounts.map(name => `${row}.${name} is null`)]
+  const rows = `select ${columns.join(', ')}\n   from ${from}\n   where ${where.join(' and ')}\n   group by ${groups.join(', ')}`
+  return { from: `(${rows}) ${row}`, where: [], terms }
+}
+
+const named = (row: string, names: string[]) => Object.fromEntries(names.map(name => [name, `${row}.${name}`]))
+
+const OF_AMOUNTS = named('t', ['kind', 'purchase_currency', 'bought_on'])
+const OF_PROCEEDS = { ...OF_AMOUNTS, ...named('t', ['target_platform', 'is_loyal']), is_one_time: 't.subscription is null' }
+const OF_STATES = named('s', ['after_purchase_currency', 'after_bought_on', 'after_monthly_336ths'])
+const STATED = ['amount', 'usd_given']
 
 const PAID = ['start', 'conversion', 'renewal', 'one_time']
 const whenRefund = (value: string) => `case when t.kind = 'refund' then ${value} else 0 end`
@@ -132,13 +153,14 @@ export function viewScan(code: ScanCode, terms: ViewTerms): ViewScan {
   switch (code) {
     case 'billed': {
       const amount = converted('t', terms)
-      return transactions(terms, [...PAID, 'refund'], [unlessRefund(amount), whenRefund(amount)])
+      return addedUp('t', transactions(terms, [...PAID, 'refund'], [unlessRefund(amount), whenRefund(amount)]), OF_AMOUNTS, STATED)
     }
     case 'refunded':
-      return transactions(terms, ['refund'], [converted('t', terms)])
+      return addedUp('t', transactions(terms, ['refund'], [converted('t', terms)]), OF_AMOUNTS, STATED)
     case 'proceeds': {
       const proceeds = proceedsOf(terms)
-      return transactions(terms, [...PAID, 'refund'], [unlessRefund(proceeds), whenRefund(proceeds)])
+      const scan = transactions(terms, [...PAID, 'refund'], [unlessRefund(proceeds), whenRefund(proceeds)])
+      return addedUp('t', scan, OF_PROCEEDS, [...STATED, 'proceeds', 'proceeds_usd'])
     }
     case 'outcomes':
       return outcomes(terms)
@@ -149,8 +171,10 @@ export function viewScan(code: ScanCode, terms: ViewTerms): ViewScan {
     }
     case 'ended':
       return ended(terms)
-    case 'monthly':
-      return states(terms, 's.after_amount is not null', [`s.after_monthly_336ths * ${converted('s', terms, 'after_')}`])
+    case 'monthly': {
+      const scan = states(terms, 's.after_amount is not null', [`s.after_monthly_336ths * ${converted('s', terms, 'after_')}`])
+      return addedUp('s', scan, OF_STATES, ['after_amount', 'after_usd_given'])
+    }
     case 'movement':
       return movement(terms)
     case 'standing in paid':

@@ -46,7 +46,7 @@ function restrictions({ question }: NumberAsked, segment: SegmentValues | null, 
 }
 
 const selected = (expression: string, { from, where }: Pick<ViewScan, 'from' | 'where'>): string =>
-  `(select ${expression}\n from ${from}\n where ${where.join('\n   and ')})`
+  `(select ${expression}\n from ${from}${where.length === 0 ? '' : `\n where ${where.join('\n   and ')}`})`
 
 /** The sum of the terms of all scans that have a coefficient. */
 function sumOf(terms: ViewTerms, scans: readonly ScanCode[], coefficients: readonly number[]): string {
