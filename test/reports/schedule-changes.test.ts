@@ -30,6 +30,10 @@ async function stage(fields: Record<string, unknown>) {
         project.sandboxEnvironment,
         ms / 1000,
       ]),
+    /** Until so long after the next slot, whatever the time of day. */
+    async sleepBeyondSlot(ms: number) {
+      await this.sleep(Date.parse(await this.due()) + ms - (await this.now()))
+    },
     async sleepTo(time: string) {
       const now = new Date(Date.parse(await box.now()))
       const [hour, minute] = time.split(':').map(Number) as [number, number]
@@ -59,7 +63,7 @@ const timeOf = (text: string) => text.slice(11, 16)
 
 test('a changed schedule takes no slot that lies before the change, and the first window begins where the last one has ended', async () => {
   const at = await stage({ send_at: '12:00', missed: 'all' })
-  await at.sleepTo('13:00')
+  await at.sleepBeyondSlot(HOUR)
   await at.takeAll()
   await at.sleepTo('10:00')
   // 09:00 of this day lies after the last slot, and before the change.
@@ -86,7 +90,7 @@ test.each([
   ['skip', Array(3).fill(['skipped', 'missed']), 0],
 ])('slots that were due before the change are settled by the former policy: %s', async (missed, wanted, counted) => {
   const at = await stage({ send_at: '09:00', missed })
-  await at.sleepTo('09:30')
+  await at.sleepBeyondSlot(30 * MINUTE)
   await at.sleep(2 * 24 * HOUR + 2 * HOUR)
   await at.change({ send_at: '08:00', missed: 'all', timezone: 'Asia/Tokyo' })
   const runs = await at.runs()
