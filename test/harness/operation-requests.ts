@@ -70,11 +70,7 @@ const BEFORE: Record<string, (context: MakerContext, given: Given) => Promise<un
 }
 
 /** Makers of path parameters that mean another resource in this operation. */
-const MAKERS_OF: Record<string, Record<string, Make>> = {
-  v4ResendScheduledReportRun: { run_id: finishedReportRun },
-  // A chart of which there are facts wherever there are users, and that takes every filter.
-  v4ListAnalyticsChartFacts: { chart_code: async () => 'arpu' },
-}
+const MAKERS_OF: Record<string, Record<string, Make>> = { v4ResendScheduledReportRun: { run_id: finishedReportRun } }
 
 /** Operations that exist only in the sandbox. */
 export const SANDBOX_ONLY = ['v4GetTestClock', 'v4AdvanceTestClock']
