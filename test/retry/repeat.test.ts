@@ -7,6 +7,9 @@ import { projectFor } from '../harness/operation-project.ts'
 /** Operations that remove a relation and not an item: the second request succeeds, too. */
 const DETACHES = ['v4DetachUserFromRemoteConfiguration', 'v4DetachUserFromExperiment']
 
+/** The window of a saved view ends now. */
+const timeless = (text: string) => text.replace(/"window":\{[^}]*\}/, '"window":{}')
+
 let api: TestApi
 beforeAll(async () => {
   api = await startApi()
@@ -25,7 +28,7 @@ describe.concurrent('a repeated request', () => {
     const after = await rows()
     expect(after, 'the first changed something').not.toEqual(empty)
     const second = await caller.send(operation, request)
-    expect([second.status, second.text]).toEqual([first.status, first.text])
+    expect([second.status, timeless(second.text)]).toEqual([first.status, timeless(first.text)])
     expect(await rows()).toEqual(after)
   })
 
