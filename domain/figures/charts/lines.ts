@@ -138,8 +138,9 @@ export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; fr
 export const isAdditive = ({ denominator }: Measure): boolean => typeof denominator !== 'string'
 
 /**
- * All are of numbers of the division together, which must be one unless the measure is additive. `of`: one line for each row of coefficients. `leftOut`: facts that could not be converted, in each interval; of a stock, the state.
- * `hasTerms`: whether any sum that the rows count is not 0, in any interval; their difference may be.
+ * Figures of some numbers of the division together: of one number, unless the measure is additive. `of`: one line for each row of coefficients.
+ * `leftOut`: facts that could not be converted, in each interval; of a stock, the state. `hasTerms`: whether any sum that the rows count is not 0,
+ * in any interval; their difference may be.
  */
 export type Lines = {
   numbers: Set<number>
