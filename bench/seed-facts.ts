@@ -103,7 +103,7 @@ export async function seedFacts(
         case when is_trial and last > 0 then at + length end, case when is_last and off then at + length / 2 end,
         case when not is_trial and ${hash(7, 40)} = 0 and is_last then at + 86400 end, case when not is_trial and ${hash(7, 40)} = 0 and is_last then price end,
         case when i > 1 or (i = 1 and not tries) then at - length end, case when is_trial then null else i + case when tries then 0 else 1 end end,
-        case when is_trial then 0 when i = 0 or (i = 1 and tries) then 127 else 63 end, created, created,
+        case when is_trial then 0 when i = 0 or (i = 1 and tries) then 255 else 191 end, created, created,
         case when not tries or created + length < ${end} then created + case when tries then length else 0 end end, at
       from (${periods}) p join (select id, no from users where environment = $1) u on u.id = 'user-' || n`,
     `insert into transaction_facts (environment, generation, seq, user_no, kind, happened, bought_on, platform, product, currency, country, app_version,

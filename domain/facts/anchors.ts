@@ -29,10 +29,11 @@ function periodOf(at: number, anchor: number): number | null {
 
 const SUBSCRIPTION_BIT = 3
 const FIRST_OF_SUBSCRIPTION = 1 << 6
+const FIRST_OF_RENEWAL = 1 << 7
 
 /**
- * The bits of `firsts` of each paid transaction, and the time of the paid transaction before it. `transactions` in order of time. By these bits
- * distinct payers and subscriptions are counted without a look at other rows.
+ * The bits of `firsts` of each transaction, and of a paid one the time of the paid transaction before it. `transactions` in order of time. By these
+ * bits distinct payers and subscriptions are counted without a look at other rows.
  */
 export function relationsOf(
   transactions: Transaction[],
@@ -43,10 +44,14 @@ export function relationsOf(
   const isNew = (key: string) => seen.size < seen.add(key).size
   const of = [anchors.created, anchors.first_trial_or_paid, anchors.first_paid]
   let paidBefore: number | null = null
-  for (const transaction of transactions.filter(isPaid)) {
+  for (const transaction of transactions) {
     const at = seconds(transaction.at)
-    const subscription = transaction.period?.subscription
-    let firsts = 0
+    const { subscription, renewal = null } = transaction.period ?? {}
+    let firsts = renewal !== null && isNew(`r${renewal}`) ? FIRST_OF_RENEWAL : 0
+    if (!isPaid(transaction)) {
+      found.set(transaction, { firsts, paidBefore: null })
+      continue
+    }
     for (const [bit, anchor] of of.entries()) {
       const period = anchor === null ? null : periodOf(at, anchor)
       if (period === null) continue

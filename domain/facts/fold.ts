@@ -28,7 +28,7 @@ export function foldLife(life: Life): Facts {
   const screens = screensOf(transactions, life.screens)
   const attribution: Attribution = { media: user.media, campaign: user.campaign }
   const rows = transactions.flatMap(transaction => {
-    const { firsts, paidBefore } = relations.get(transaction) ?? { firsts: 0, paidBefore: null }
+    const { firsts, paidBefore } = relations.get(transaction)!
     const fact: TransactionFact = {
       ...common(transaction.source, screens.get(transaction) ?? null, attribution, anchors),
       ...ownOf(transaction),

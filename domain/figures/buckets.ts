@@ -61,18 +61,16 @@ function runsOf({ starts, end }: Grid): Run[] {
   return runs
 }
 
-/**
- * SQL for the number of the interval that a time lies in, for times from the first start on. Equal steps take one division, whatever their
- * number; a binary search chooses between the runs of equal steps.
- */
-export function intervalSql(time: string, grid: Grid, divide: (a: string, b: string) => string): string {
-  const within = ({ first, last, start, step, until }: Run): string => {
-    if (step === 0) return String(first)
-    const steps = divide(start === 0 ? time : `(${time} - ${start})`, String(step))
-    const number = first === 0 ? steps : `${first} + ${steps}`
-    // The last interval may be longer than the step.
-    return until > start + (last - first + 1) * step ? `least(${number}, ${last})` : number
-  }
+type Divide = (a: string, b: string) => string
+
+/** How many steps of the run lie between its start and the time. The last interval may be longer than the step. */
+function stepsSql(time: string, { first, last, start, step, until }: Run, divide: Divide): string {
+  const steps = divide(start === 0 ? time : `(${time} - ${start})`, String(step))
+  return until > start + (last - first + 1) * step ? `least(${steps}, ${last - first})` : steps
+}
+
+/** SQL that is `within` of the run that a time lies in, found by a binary search. */
+function searchSql(time: string, grid: Grid, within: (run: Run) => string): string {
   const search = (runs: readonly Run[]): string => {
     if (runs.length === 1) return within(runs[0]!)
     const middle = runs.length >> 1
@@ -80,3 +78,18 @@ export function intervalSql(time: string, grid: Grid, divide: (a: string, b: str
   }
   return search(runsOf(grid))
 }
+
+/**
+ * SQL for the number of the interval that a time lies in, for times from the first start on. Equal steps take one division, whatever their
+ * number; a binary search chooses between the runs of equal steps.
+ */
+export const intervalSql = (time: string, grid: Grid, divide: Divide): string =>
+  searchSql(time, grid, run => {
+    if (run.step === 0) return String(run.first)
+    const steps = stepsSql(time, run, divide)
+    return run.first === 0 ? steps : `${run.first} + ${steps}`
+  })
+
+/** SQL for the start of that interval. */
+export const intervalStartSql = (time: string, grid: Grid, divide: Divide): string =>
+  searchSql(time, grid, run => (run.step === 0 ? String(run.start) : `${run.start} + ${run.step} * ${stepsSql(time, run, divide)}`))

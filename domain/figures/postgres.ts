@@ -4,6 +4,7 @@ import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../store/connect.ts
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
 import { momentOf } from './moment.ts'
+import { movesSql } from './moves.ts'
 import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
 const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
@@ -18,7 +19,7 @@ const rowsOf = (table: string, environment: Environment, generation: number, ali
   `(select * from ${table} where environment = ${environment} and generation = ${generation} and ${alive})`
 
 /** Statements of one snapshot, under one limit of time. */
-type Snapshot = { tx: Tx; environment: Environment; generation: number; asOf: number; startedAt: number }
+type Snapshot = { tx: Tx; environment: Environment; generation: number; foldVersion: number; asOf: number; startedAt: number }
 
 const tooLate = () => new Refusal('upstream_timeout', 'the database took too long')
 /** Until then the limit of the connection for a statement is close enough. */
@@ -62,15 +63,19 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     divideWide: (a, b) => `div(${a}, ${b})`,
     wide: expression => `(${expression})::numeric`,
     sum: expression => `sum(${expression})`,
+    small: expression => expression,
+    moves: movesSql,
   }
 }
 
 function sourceOf(snapshot: Snapshot): FactSource {
-  const { tx, environment, generation, asOf } = snapshot
+  const { tx, environment, generation, foldVersion, asOf } = snapshot
   return {
     driver: 'postgres',
     dialect: dialectOf(environment, generation),
     asOf,
+    foldVersion,
+    extent: null,
     async query(statement) {
       await limitTime(snapshot)
       const { rows } = await tx.query<FigureRow>({ ...withRelations(statement), types: exactTypes })
@@ -113,8 +118,8 @@ export async function onPostgres<T>(
   let broken: Error | undefined
   try {
     await tx.query('begin isolation level repeatable read read only')
-    const { generation, asOf } = await momentOf(tx, environment)
-    return await work(sourceOf({ tx, environment, generation, asOf, startedAt }))
+    const { generation, foldVersion, asOf } = await momentOf(tx, environment)
+    return await work(sourceOf({ tx, environment, generation, foldVersion, asOf, startedAt }))
   } finally {
     await tx.query('rollback').catch((error: Error) => {
       broken = error

@@ -25,7 +25,17 @@ export type Dialect = {
   wide(expression: string): string
   /** The sum of wide numbers. Throws where it has more bits than the driver's numbers. */
   sum(expression: string): string
+  /** A whole number from 0 until `below`, in the type by which rows are grouped fastest. */
+  small(expression: string, below: number): string
+  /** How a change `row` moves the monthly amount: a number of `MOVES`. */
+  moves(row: string): string
 }
+
+/**
+ * What all facts lie between; they may lie closer together. `days`: of purchases. `currencies`: the numbers of their words; 0 is one, too, where a
+ * currency is unknown. `bits`: every amount is between −2^bits and 2^bits.
+ */
+export type FactExtent = { days: { first: number; last: number }; currencies: readonly number[]; bits: number }
 
 /** The sides of subscriptions that stood just before `at`, as a table. */
 export type StandingSides = { at: number; table: string }
@@ -39,6 +49,10 @@ export type FactSource = {
   dialect: Dialect
   /** Every fact that was recorded before this time counts (Unix seconds). */
   asOf: number
+  /** By the rules of this version they were folded. */
+  foldVersion: number
+  /** null: the driver would have to read every fact to know. */
+  extent: FactExtent | null
   query(statement: FigureStatement): Promise<FigureRow[]>
   /**
    * What stands behind `from`: (user_no, happened) of the times from `from` until `to` at which users had events, and perhaps of others. It may

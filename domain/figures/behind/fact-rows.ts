@@ -1,8 +1,8 @@
 import { activeUsers, payers } from '../charts/distinct.ts'
 import { MEASURES, type ScanCode, TERMS } from '../charts/measure.ts'
-import { IS_SAME, movement } from '../charts/movement.ts'
+import { IS_SAME_PRICE, movement } from '../charts/movement.ts'
 import { scanOf } from '../charts/scan.ts'
-import { counts, type ScanContext } from '../charts/scan-rows.ts'
+import { counts, type ScanContext, termOfRow } from '../charts/scan-rows.ts'
 import { SIDE_COLUMNS } from '../charts/sides.ts'
 import { coefficientsOf, type NumberAsked } from './number.ts'
 
@@ -82,13 +82,11 @@ const IN_BOTH = 'm.a_amount is not null and m.b_amount is not null'
 const OF_MOVEMENTS: Columns = {
   ...{ id: 'm.id', user_no: 'm.user_no', kind: String(CHANGE), recorded: 'm.recorded' },
   cause: `case when m.b_amount is null and m.b_any is not null then ${ENTERING} when m.a_amount is null and m.a_any is not null then ${LEAVING}
-    when ${IN_BOTH} and ${IS_SAME} and m.a_bought_on is distinct from m.b_bought_on then ${EXCHANGE_RATE} else m.cause end`,
+    when ${IN_BOTH} and ${IS_SAME_PRICE} and m.a_bought_on is distinct from m.b_bought_on then ${EXCHANGE_RATE} else m.cause end`,
   ...Object.fromEntries(['product', 'platform', 'country', 'currency', 'amount', 'bought_on'].map(name => [name, ofSide(name)])),
 }
 const MORE_OF_CHANGES = [
-  ...['id', 'user_no', 'cause', 'recorded', 'a_product', 'b_product', 'a_platform', 'b_platform', 'a_country', 'b_country'].map(
-    name => `c.${name}`,
-  ),
+  ...['id', 'user_no', 'cause', 'recorded', 'a_platform', 'b_platform', 'a_country', 'b_country'].map(name => `c.${name}`),
   'c.a_amount as a_any',
   'c.b_amount as b_any',
 ]
@@ -131,7 +129,7 @@ type Times = { from: number; end: number; isStock: boolean }
 
 function scanned(context: ScanContext, code: ScanCode, coefficients: readonly number[], { from, end, isStock }: Times) {
   const { table, scan, columns } = rowsOf(code, context, end)
-  const parts = coefficients.flatMap((coefficient, i) => (coefficient === 0 ? [] : `${coefficient} * (${scan.terms[i]})`))
+  const parts = coefficients.flatMap((coefficient, i) => (coefficient === 0 ? [] : `${coefficient} * (${termOfRow(scan, scan.terms[i]!)})`))
   const times = isStock ? [`${scan.happened} < ${end}`] : within(scan.happened, from, end)
   return { table, from: scan.from, where: [...scan.where, ...times], happened: scan.happened, contribution: parts.join(' + '), columns }
 }

@@ -1,10 +1,11 @@
 import { type AttributeCode, attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
-import { type Grid, intervalSql } from '../buckets.ts'
+import { type Grid, intervalSql, intervalStartSql } from '../buckets.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
+import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
-import type { ScanContext } from './scan-rows.ts'
-import { ALL, type Division, UNDIVIDED } from './tally.ts'
+import { countedRows, type Measured, measuredCount, type ScanContext } from './scan-rows.ts'
+import { type Division, UNDIVIDED } from './tally.ts'
 
 /** Rows of (user_no, happened), of which users are counted once in each interval. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string }
@@ -57,21 +58,21 @@ const isOfUser = (code: AttributeCode): boolean => {
 const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment === undefined && [...words.keys()].every(isOfUser)
 
 /**
- * Payers without a set of users: a transaction knows the one before it, and counts where that one lies in another interval. Null: some transactions of
- * a user are restricted away, or divided from the others.
+ * Counts of payments `t` that are the first ones of their users, in their interval of the grid and in their window (`before`, then the grid from
+ * `window` on): a payment knows the one before it, so that no set of users is needed. Null: some transactions of a user are restricted away, or
+ * divided from the others.
  */
-async function payersByFirst(context: ScanContext, grid: Grid, division: Division): Promise<bigint[] | null> {
-  const { source, now, restriction } = context
+export function firstPayments(
+  { source: { dialect }, restriction }: ScanContext,
+  { grid, before, window }: Pick<Frame, 'grid' | 'before' | 'window'>,
+  division: Division,
+): [inInterval: Measured, inWindow: Measured] | null {
   if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
-  const { from, where, happened } = payers(context)
-  const start = grid.starts[0]!
-  const interval = (time: string) => intervalSql(time, grid, source.dialect.divide)
-  const isFirst = `(t.paid_before is null or t.paid_before < ${start} or ${interval('t.paid_before')} <> ${interval(happened)})`
-  const conditions = [...where, `${happened} >= ${start}`, `${happened} < ${Math.min(grid.end, now + 1)}`, isFirst]
-  const text = `select ${interval(happened)} as interval, count(*) as users from ${from} where ${conditions.join(' and ')} group by 1`
-  const counts = new Array<bigint>(grid.starts.length).fill(0n)
-  for (const row of await source.query({ text, relations: scanRelations(context) })) counts[Number(row.interval)] = row.users as bigint
-  return counts
+  const since = (start: string) => measuredCount(countedRows(`coalesce(t.paid_before, 0) < ${start}`))
+  return [
+    since(intervalStartSql('t.happened', grid, dialect.divide)),
+    since(`case when t.happened < ${window.from} then ${before.from} else ${window.from} end`),
+  ]
 }
 
 /** How many different users there were in each interval, by the numbers of the division. */
@@ -81,8 +82,6 @@ export async function distinctUsers(
   grid: Grid,
   division: Division,
 ): Promise<Map<number, bigint[]>> {
-  const byFirst = which === 'payers' ? await payersByFirst(context, grid, division) : null
-  if (byFirst) return new Map([[ALL, byFirst]])
   const { from, where, user, happened } = which === 'payers' ? payers(context) : await activeUsers(context, grid)
   const { source, now } = context
   const conditions = [...where, `${happened} >= ${grid.starts[0]!}`, `${happened} < ${Math.min(grid.end, now + 1)}`]

@@ -1,10 +1,10 @@
 import type { ChartKind } from '../chart-table.ts'
-import { distinctUsers } from './distinct.ts'
+import { distinctUsers, firstPayments } from './distinct.ts'
 import type { Frame } from './frame.ts'
 import type { Measure, ScanCode } from './measure.ts'
 import type { Quotient } from './rounding.ts'
-import { scanOf } from './scan.ts'
-import type { Scan, ScanContext } from './scan-rows.ts'
+import { PAYMENTS, scanOf } from './scan.ts'
+import type { Measured, Scan, ScanContext } from './scan-rows.ts'
 import { ALL, added, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
@@ -108,21 +108,23 @@ export const WHOLE: Divide = { scan: () => UNDIVIDED, users: UNDIVIDED }
 /** Sums over some numbers of a division. Behind the terms of a scan of money stands how many facts could not be converted. */
 type Tallies = { numbers: Set<number>; of: (numbers: readonly number[]) => Tally }
 
-/** `rows`: of coefficients; a term that has none in any of them is not summed. */
+/** `rows`: of coefficients; a term that has none in any of them is not summed. `payments`: counts of payments that are summed behind the terms. */
 async function talliesOf(
   context: ScanContext,
   { scans, kind, frame, most }: LinePlan,
   rows: readonly (readonly number[])[],
   divide: Divide,
+  payments: readonly Measured[],
 ): Promise<Tallies> {
   const reach = kind === 'stock' ? 'since ever' : 'within'
   const numbers = new Set<number>()
   const parts: ((numbers: readonly number[]) => Tally)[] = []
   let first = 0
   for (const code of scans) {
-    const scan = scanOf(code, context)
-    const needed = scan.terms.map((_, i) => rows.some(row => row[first + i]))
-    first += scan.terms.length
+    const plain = scanOf(code, context)
+    const scan = withPayments(plain, payments)
+    const needed = scan.terms.map((_, i) => i >= plain.terms.length || rows.some(row => row[first + i]))
+    first += plain.terms.length
     const found = await tally(context, scan, { grid: frame.grid, reach, needed, most, division: divide.scan(scan), withLeftOut: true })
     const nothing = emptyTally(frame.grid.starts.length, scan.terms.length + (scan.leftOut === null ? 0 : 1))
     for (const number of found.keys()) numbers.add(number)
@@ -130,6 +132,13 @@ async function talliesOf(
   }
   return { numbers, of: all => beside(parts.map(part => part(all))) }
 }
+
+/** The scan `billed` with further counts of what was paid. */
+const withPayments = (scan: Scan, payments: readonly Measured[]): Scan => ({
+  ...scan,
+  measured: [...scan.measured, ...payments],
+  terms: [...scan.terms, ...payments.map((_, i) => ({ plus: scan.measured.length + i, within: [PAYMENTS] }))],
+})
 
 /** What a chart computes, and for which times. `isShare`: a percentage. `most`: sums that may be held at once; left out: any number. */
 export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; frame: Frame; scans: readonly ScanCode[]; most?: number }
@@ -158,13 +167,16 @@ export async function linesOf(
 ): Promise<Lines> {
   const { measure, kind, isShare, frame } = plan
   const { denominator, per } = measure
-  const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide)
-  const users = typeof denominator === 'string' ? await countedOnce(context, denominator, frame, divide.users) : null
+  const terms = rows[0]!.length
+  const payments = denominator === 'payers' ? firstPayments(context, frame, divide.users) : null
+  const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide, payments ?? [])
+  const users = typeof denominator === 'string' && !payments ? await countedOnce(context, denominator, frame, divide.users) : null
   const isDivided = divide.users !== UNDIVIDED
   const denominatorsOf = (numbers: readonly number[], tally: Tally): Denominators => {
     if (users) return users.of(isDivided ? numbers[0]! : ALL)
-    const { at } = valuesOf(denominator as readonly number[], tally)
-    return { at, before: sum(at.slice(0, frame.lead)), window: sum(at.slice(frame.lead)) }
+    const at = payments ? tally.at.map(sums => sums[terms]!) : valuesOf(denominator as readonly number[], tally).at
+    const ofWindows = payments ? tally.at.map(sums => sums[terms + 1]!) : at
+    return { at, before: sum(ofWindows.slice(0, frame.lead)), window: sum(ofWindows.slice(frame.lead)) }
   }
   const lineOf = (coefficients: readonly number[], numbers: readonly number[], tally: Tally): FigureLine => {
     const values = valuesOf(coefficients, tally)
@@ -188,7 +200,7 @@ export async function linesOf(
     hasTerms: given => tallies.of(given).at.some(sums => sums.some((sum, i) => sum !== 0n && rows.some(row => (row[i] ?? 0) !== 0))),
     leftOut(given) {
       const { before, at } = tallies.of(given)
-      const last = rows[0]!.length
+      const last = terms + (payments?.length ?? 0)
       const counts = at.map(sums => sums[last] ?? 0n)
       return kind === 'stock' ? statesOf(before[last] ?? 0n, counts) : counts
     },

@@ -1,12 +1,13 @@
 import { type ProceedsRates, SHARE_PLACES } from '../../events/money.ts'
 import type { Platform } from '../../platform.ts'
 import { FACTOR_PLACES } from '../../rates/factors.ts'
-import { type Exchange, factorKey, GIVEN_USD } from '../factors.ts'
+import { type Exchange, factorKey, GIVEN_USD, hasFactor } from '../exchange.ts'
 import type { Dialect } from '../source.ts'
 
 /** Amounts are millionths; a factor of exchange has 15 decimals. */
 export const PER_UNIT = 10n ** BigInt(6 + FACTOR_PLACES)
-export const PER_UNIT_OF_PROCEEDS = PER_UNIT * 10n ** BigInt(SHARE_PLACES)
+export const WHOLE_SHARE = 10n ** BigInt(SHARE_PLACES)
+export const PER_UNIT_OF_PROCEEDS = PER_UNIT * WHOLE_SHARE
 /** A monthly amount is a whole number of 336ths. */
 export const PER_UNIT_OF_MRR = PER_UNIT * 336n
 
@@ -16,44 +17,88 @@ export type MoneySql = { dialect: Dialect; exchange: Exchange; shares: ReadonlyM
 /** What a row of two sides has before the names of the columns of one. */
 export type SideName = '' | 'a_' | 'b_'
 
-/** Joins the factors of the row's currency (`f`), and those of USD (`g`), for its stated amounts. */
-export function factorJoins(row: string, { exchange }: MoneySql, side: SideName = ''): string {
-  const key = (currency: string) => factorKey(currency, `${row}.${side}bought_on`, exchange)
-  return ` left join factors f${side} on f${side}.key = ${key(`${row}.${side}currency`)}
-    left join factors g${side} on g${side}.key = ${key(String(GIVEN_USD))}`
+/**
+ * A whole number by which rows are multiplied. `code`: SQL for a small number, or null, by which rows are added up; `valueOf`: what it stands for.
+ * `sql`: the same of one row.
+ */
+export type Multiplier = { code: string; sql: string; valueOf: (code: bigint | null) => bigint }
+
+/** What an amount is multiplied by: the factor, or one of its digits. */
+export type FactorPart = number | 'whole'
+
+/** Whether a row of transactions or of sides states an amount in USD. */
+const hasGiven = (row: string, side: SideName): string => `${row}.${side}usd_given is not null`
+
+/**
+ * Joins the factors of the row's currency (`f`). `given`: whether it states amounts in USD. `isOptional`: some rows have no amount on the side, and
+ * must not be lost.
+ */
+export function factorJoins(
+  row: string,
+  { exchange }: { exchange: Exchange },
+  { side = '', given = hasGiven(row, side), isOptional = false }: { side?: SideName; given?: string; isOptional?: boolean } = {},
+): string {
+  const currency = `${row}.${side}currency`
+  const key = (of: string) => factorKey(of, `${row}.${side}bought_on`, exchange)
+  if (exchange.isWhole) {
+    const any = exchange.factors.columns[0]!.values[0]!
+    const own = isOptional ? `case when ${row}.${side}amount is null then ${any} else ${key(currency)} end` : key(currency)
+    return ` join ${exchange.factors.name} f${side} on f${side}.key = ${own}`
+  }
+  const of = `case when ${hasFactor(currency, exchange)} then ${currency} when ${given} then ${GIVEN_USD} end`
+  return ` left join ${exchange.factors.name} f${side} on f${side}.key = ${key(of)}`
 }
 
-/** What decides the conversion of a row, as columns by which rows are added up; the sums are converted with `factorJoins`, too. */
-export const conversionKeys = (row: string, side: SideName = ''): Record<string, string> => ({
-  [`${side}currency`]: `${row}.${side}currency`,
-  [`${side}bought_on`]: `${row}.${side}bought_on`,
-  [`${side}is_no_usd`]: `${row}.${side}usd_given is null`,
-})
+/** The part of the product of an expression and the factor. It is null where there is no factor. */
+export const converted = (expression: string, { dialect: { wide } }: MoneySql, part: FactorPart, side: SideName = ''): string =>
+  part === 'whole' ? `${wide(expression)} * f${side}.factor` : `(${expression}) * f${side}.f${part}`
 
-/** The converted amount of a row; 0 when it cannot be converted. */
-export const amountSql = (row: string, { dialect: { wide } }: MoneySql, side: SideName = ''): string =>
-  `case when f${side}.factor is not null then ${wide(`${row}.${side}amount`)} * f${side}.factor
-    else coalesce(${wide(`${row}.${side}usd_given`)} * g${side}.factor, 0) end`
+/** `own` where the currency of the row has a rate, else `given` in USD. */
+const ifRated = ({ exchange: { isRated } }: MoneySql, own: string, given: string, side: SideName = ''): string =>
+  isRated ? own : `case when f${side}.rated = 1 then ${own} else ${given} end`
+
+/** The amount that is converted: that of the row, else what was stated in USD. */
+export const convertibleSql = (row: string, money: MoneySql, side: SideName = ''): string =>
+  ifRated(money, `${row}.${side}amount`, `${row}.${side}usd_given`, side)
+
+/** The converted amount of a row; null when it cannot be converted. */
+export const amountSql = (row: string, money: MoneySql, part: FactorPart, side: SideName = ''): string =>
+  converted(convertibleSql(row, money, side), money, part, side)
+
+/** Whether the currency of a row has no rate. */
+export const isUnrated = (side: SideName = ''): string => `coalesce(f${side}.rated, 0) = 0`
 
 /** Whether it has an amount that cannot be converted. */
 export const isLeftOut = (row: string, side: SideName = ''): string =>
-  `f${side}.factor is null and ${row}.${side}usd_given is null and ${row}.${side}amount <> 0`
+  `${isUnrated(side)} and ${row}.${side}usd_given is null and ${row}.${side}amount <> 0`
 
-/** The share of the amount that the store leaves, in 10^-SHARE_PLACES; without a platform all of it. */
-export function shareSql(row: string, { shares }: MoneySql): string {
-  const whole = 10n ** BigInt(SHARE_PLACES)
+/** The shares of the amount that stores leave, in 10^-SHARE_PLACES, each once. All of it is the first. */
+function sharesOf({ shares }: MoneySql): bigint[] {
+  const all = [...shares.values()].flatMap(({ recurring, loyal, oneTime }) => [recurring, loyal, oneTime])
+  return [...new Set([WHOLE_SHARE, ...all])]
+}
+
+/** The share of a transaction: by its platform, without one all of it. `say`: SQL for a share. */
+function shareSql(row: string, { shares }: MoneySql, say: (share: bigint) => string): string {
   const cases = [...shares].map(
     ([platform, { recurring, loyal, oneTime }]) =>
-      `when ${platform} then case when ${row}.subscription is null then ${oneTime} when ${row}.is_loyal then ${loyal} else ${recurring} end`,
+      `when ${platform} then case when ${row}.subscription is null then ${say(oneTime)} when ${row}.is_loyal then ${say(loyal)} else ${say(recurring)} end`,
   )
-  return cases.length === 0 ? String(whole) : `case ${row}.platform ${cases.join(' ')} else ${whole} end`
+  const whole = say(WHOLE_SHARE)
+  return cases.length === 0 ? whole : `case ${row}.platform ${cases.join(' ')} else ${whole} end`
 }
 
-/** The converted proceeds of a row: as stated, else its share. */
-export function proceedsSql(row: string, money: MoneySql, share = shareSql(row, money)): string {
-  const { wide } = money.dialect
-  const whole = 10n ** BigInt(SHARE_PLACES)
-  return `case when f.factor is not null
-    then coalesce(${wide(`${row}.proceeds`)} * ${whole}, ${wide(`${row}.amount`)} * (${share})) * f.factor
-    else coalesce(coalesce(${wide(`${row}.proceeds_usd`)} * ${whole}, ${wide(`${row}.usd_given`)} * (${share})) * g.factor, 0) end`
+/** What is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
+export const proceedsBaseSql = (row: string, money: MoneySql): string =>
+  ifRated(money, `coalesce(${row}.proceeds, ${row}.amount)`, `coalesce(${row}.proceeds_usd, ${row}.usd_given)`)
+
+/** All of the proceeds that are stated, else the share of the amount, in 10^-SHARE_PLACES. */
+export function proceedsShare(row: string, money: MoneySql): Multiplier {
+  const shares = sharesOf(money)
+  const isStated = `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
+  const sql = (say: (share: bigint) => string) => `case when ${isStated} then ${say(WHOLE_SHARE)} else ${shareSql(row, money, say)} end`
+  return { code: sql(share => String(shares.indexOf(share))), sql: sql(String), valueOf: code => shares[Number(code)]! }
 }
+
+/** Whether a transaction states its amount or its proceeds in USD. */
+export const hasGivenProceeds = (row: string): string => `(${row}.usd_given is not null or ${row}.proceeds_usd is not null)`

@@ -1,9 +1,11 @@
-import { conditionsOf } from '../restriction.ts'
-import { amountSql, factorJoins, isLeftOut } from './money.ts'
-import { columnIn, countedRows, counts, type Scan, type ScanContext } from './scan-rows.ts'
+import { attributeOf, isColumn } from '../attributes.ts'
+import { MOVES } from '../moves.ts'
+import { conditionsOf, type Restriction } from '../restriction.ts'
+import { converted, convertibleSql, factorJoins, isLeftOut, type SideName } from './money.ts'
+import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 import { durationJoin, monthlyFactor } from './sides.ts'
 
-type Side = 'a_' | 'b_'
+type Side = Exclude<SideName, ''>
 const SIDES: Side[] = ['a_', 'b_']
 
 /** SQL for whether a side of the change `c` counts for MRR and is inside of the filters. */
@@ -12,76 +14,76 @@ function isInside(side: Side, { restriction }: ScanContext): string {
   return [`c.${side}amount is not null`, ...conditionsOf(restriction, 'c.user_no', column)].join(' and ')
 }
 
-const ofSides = (name: (side: Side) => string[]): string[] => SIDES.flatMap(name)
-
-/** Each change with what decides its monthly amounts before and after; a side outside of the filters has none. `more`: further columns. */
-function changesSql(context: ScanContext, more: string[]): string {
-  const { source, now } = context
-  const columns = ofSides(side => {
-    const values = [
-      ...['amount', 'usd_given', 'currency', 'bought_on'].map(name => [name, `c.${side}${name}`] as const),
-      ['monthly', monthlyFactor('c', side)] as const,
-    ]
-    return values.map(([name, value]) => `case when ${isInside(side, context)} then ${value} end as ${side}${name}`)
+/** Whether one side of a change can be inside of the filters while the other one, which counts too, is outside. */
+const dividesSides = ({ words, segment }: Restriction): boolean =>
+  [...words.keys(), ...(segment ? [segment.code] : [])].some(code => {
+    const attribute = attributeOf(code)!
+    return isColumn(attribute) && !attribute.columns.oneSided
   })
-  const isAny = SIDES.map(side => `(${isInside(side, context)})`).join(' or ')
-  return `(select ${['c.happened', ...columns, ...more].join(', ')} from ${source.dialect.tables.changes} c${ofSides(side => [durationJoin('c', side)]).join('')}
+
+const OF_A_SIDE = ['amount', 'usd_given', 'currency', 'bought_on', 'length', 'is_intro', 'product']
+
+/** Each change with what decides its monthly amounts before and after; a side outside of the filters has no amount. `more`: further columns. */
+function changesSql(context: ScanContext, more: string[]): string {
+  const { source, restriction, now } = context
+  const isDivided = dividesSides(restriction)
+  const columns = SIDES.flatMap(side =>
+    OF_A_SIDE.map(name => {
+      const isAmount = name === 'amount' || name === 'usd_given'
+      return `${isDivided && isAmount ? `case when ${isInside(side, context)} then c.${side}${name} end` : `c.${side}${name}`} as ${side}${name}`
+    }),
+  )
+  const own = source.dialect.moves('c')
+  const [moves, isAny] = isDivided
+    ? [
+        `case when ${isInside('b_', context)} then case when ${isInside('a_', context)} then ${own} else ${MOVES.loss} end else ${MOVES.gain} end`,
+        SIDES.map(side => `(${isInside(side, context)})`).join(' or '),
+      ]
+    : [own, [`${own} <> ${MOVES.none}`, ...conditionsOf(restriction, 'c.user_no', ofUser)].join(' and ')]
+  return `(select ${['c.happened', `${moves} as moves`, ...columns, ...more].join(', ')}
+    from ${source.dialect.tables.changes} c
     where ${counts('c', now)} and (${isAny}))`
 }
 
-/**
- * Whether the two sides differ in nothing but the day whose rate converts them: then the difference of the sums of such changes is the sum of their
- * differences, and all of them have the same sign.
- */
-export const IS_SAME = ['amount', 'usd_given', 'currency', 'monthly']
-  .map(name => `m.a_${name} is not distinct from m.b_${name}`)
-  .join(' and ')
-const IS_ADDED = `(m.a_amount is null or m.b_amount is null or (${IS_SAME}))`
+/** What both sides have in common. */
+const ofUser = columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}` : null))
 
-/**
- * Changes of the monthly amount m, by their kind. Gains and losses of subscriptions, and renewals at the same price, are added up before. `more`:
- * further columns of the changes `c`, for the rows that are not added up.
- */
-export function movement(context: ScanContext, more: string[] = []): Scan {
-  const { money } = context
-  const amount = (side: Side) => `(case when m.${side}amount is null then 0 else m.${side}monthly * (${amountSql('m', money, side)}) end)`
+/** Whether the two sides of `m` differ in nothing but the day whose rate converts them. */
+export const IS_SAME_PRICE = `m.moves = ${MOVES.samePrice}`
+
+const [NEW, EXPANSION, CONTRACTION, CHURN] = [1, 2, 3, 4]
+
+/** Which term a change belongs to; 0: it moves nothing. Only where the price is another one, the converted amounts must be compared. */
+function kindSql({ money, products }: ScanContext): string {
+  const amount = (side: Side) =>
+    `((${monthlyFactor('m', products, side).sql}) * coalesce(${converted(convertibleSql('m', money, side), money, 'whole', side)}, 0))`
   const [after, before] = [amount('a_'), amount('b_')]
-  const joins = ofSides(side => [factorJoins('m', money, side)]).join('')
-  const isLeft = SIDES.map(side => `(${isLeftOut('m', side)})`).join(' or ')
-  const terms = [
-    `case when ${before} = 0 then ${after} else 0 end`,
-    `case when ${before} > 0 and ${after} > ${before} then ${after} - ${before} else 0 end`,
-    `case when ${after} > 0 and ${after} < ${before} then ${after} - ${before} else 0 end`,
-    `case when ${after} = 0 then -${before} else 0 end`,
-  ]
-  const changes = changesSql(context, more)
-  const keys = [
-    ['is_added', IS_ADDED],
-    ...ofSides(side => ['currency', 'bought_on', 'monthly'].map(name => `${side}${name}`)).map(name => [name, `m.${name}`]),
-    ...ofSides(side => ['amount', 'usd_given'].map(name => `${side}${name}`)).map(name => [
-      `${name}_key`,
-      `case when not ${IS_ADDED} then m.${name} end`,
-    ]),
-    ...ofSides(side => [`${side}usd_given`]).map(name => [`is_no_${name}`, `m.${name} is null`]),
-  ]
-  const sums = ofSides(side => [`${side}amount`, `${side}usd_given`]).map(name => [name, `sum(m.${name})`])
+  return `case m.moves when ${MOVES.gain} then ${NEW} when ${MOVES.loss} then ${CHURN}
+    when ${MOVES.samePrice} then case when fa_.factor > fb_.factor then ${EXPANSION} when fa_.factor < fb_.factor then ${CONTRACTION} else 0 end
+    else case when ${before} = 0 then ${NEW} when ${after} = 0 then ${CHURN} when ${after} > ${before} then ${EXPANSION}
+      when ${after} < ${before} then ${CONTRACTION} else 0 end end`
+}
+
+/** Changes of the monthly amount m, by their kind. `more`: further columns of the changes `c`. */
+export function movement(context: ScanContext, more: string[] = []): Scan {
+  const { money, products } = context
+  const joins = SIDES.map(side => `${factorJoins('m', money, { side, isOptional: true })}${durationJoin('m', products, side)}`)
+  const difference = (kind: number): Term => ({ plus: 0, minus: 1, within: [kind] })
   return {
-    from: `${changes} m${joins}`,
+    from: `${changesSql(context, more)} m${joins.join('')}`,
     happened: 'm.happened',
     where: [],
-    terms,
-    leftOut: countedRows(isLeft),
+    measured: SIDES.map((side, multiplier) => ({
+      isMoney: true,
+      sql: part => converted(convertibleSql('m', money, side), money, part, side),
+      multiplier,
+    })),
+    split: kindSql(context),
+    multipliers: SIDES.map(side => monthlyFactor('m', products, side)),
+    terms: [NEW, EXPANSION, CONTRACTION, CHURN].map(difference),
+    leftOut: countedRows(SIDES.map(side => `(${isLeftOut('m', side)})`).join(' or ')),
     column: () => {
       throw new RangeError('a movement has two values of an attribute')
-    },
-    collapsed: {
-      row: 'm',
-      rows: `${changes} m`,
-      keys: Object.fromEntries(keys),
-      sums: { ...Object.fromEntries(sums), weight: 'count(*)' },
-      joins,
-      terms,
-      leftOut: countedRows(isLeft, 'm.weight'),
     },
   }
 }

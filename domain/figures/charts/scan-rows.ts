@@ -3,7 +3,7 @@ import { attributeOf, isColumn } from '../attributes.ts'
 import type { ProductWords } from '../product-words.ts'
 import type { Restriction } from '../restriction.ts'
 import type { FactSource, StandingSides } from '../source.ts'
-import type { MoneySql } from './money.ts'
+import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
  * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the sides from which on changes are
@@ -20,38 +20,51 @@ export type ScanContext = {
 }
 
 /**
- * One pass over facts. `from`: table with joins. `terms`: the sums, in the order of TERMS. `only`: of each term, the rows that have a part in it;
- * left out: all. `leftOut`: a sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows.
+ * What a scan sums. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of the
+ * scan's multiplier that each row is multiplied by.
+ */
+export type Measured = { isMoney: boolean; sql: (part: FactorPart) => string; multiplier?: number }
+
+/** A sum that figures are made of: of these measured columns, `minus` those, over the rows in which the split has one of the values `within` (all). */
+export type Term = { plus: number; minus?: number; within?: readonly number[] }
+
+/**
+ * One pass over facts. `from`: table with joins. `measured`: what is summed; `split`: SQL for a small whole number that tells rows apart, and
+ * `multipliers` are whole numbers of which there are few. Rows are added up by these before anything is multiplied: the sums of products with
+ * few different numbers cost far less than the products of rows. `terms`: in the order of TERMS. `only`: of each term, the rows that have a part in
+ * it; left out: all. `leftOut`: a sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows.
  */
 export type Scan = {
   from: string
   happened: string
   where: string[]
-  terms: string[]
+  measured: Measured[]
+  split: string | null
+  multipliers: Multiplier[]
+  terms: Term[]
   only?: string[]
   leftOut: string | null
   column: (attribute: ColumnAttribute) => string
-  /** How the rows may be added up before they are converted. Left out: they are converted one by one. */
-  collapsed?: Collapsed
 }
 
-/**
- * Rows that convert alike, added up: a hundred thousand products of 128 bits instead of millions. `rows`: what stands behind `from`, without the
- * exchange. `keys`: what the rows of a group have in common; `sums`: what is added, by name. The terms are of the groups, which have the name
- * `row` and the columns of keys and sums; `joins` adds the exchange to them.
- */
-export type Collapsed = {
-  row: string
-  rows: string
-  keys: Record<string, string>
-  sums: Record<string, string>
-  joins: string
-  terms: string[]
-  leftOut: string
+/** A number of rows or of units, and a measured count of the rows that meet a condition. */
+export const measuredCount = (sql: string): Measured => ({ isMoney: false, sql: () => sql })
+
+/** Terms that are the measured columns themselves, one after the other. */
+export const plainTerms = (measured: readonly Measured[]): Term[] => measured.map((_, plus) => ({ plus }))
+
+/** SQL for the part of one row in a term, by whole factors. */
+export function termOfRow({ measured, split, multipliers }: Scan, { plus, minus, within }: Term): string {
+  const of = (index: number) => {
+    const { sql, multiplier } = measured[index]!
+    return `coalesce((${sql('whole')})${multiplier === undefined ? '' : ` * (${multipliers[multiplier]!.sql})`}, 0)`
+  }
+  const value = minus === undefined ? of(plus) : `${of(plus)} - ${of(minus)}`
+  return within === undefined ? value : `case when ${split} in (${within.join(', ')}) then ${value} else 0 end`
 }
 
 /** 1 for each row of which the condition is true. */
-export const countedRows = (condition: string, weight = '1') => `case when ${condition} then ${weight} else 0 end`
+export const countedRows = (condition: string) => `case when ${condition} then 1 else 0 end`
 
 /** The column of an attribute by its code; null: an attribute without one. */
 export const columnIn =

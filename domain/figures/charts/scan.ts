@@ -2,87 +2,89 @@ import type { ColumnAttribute } from '../attributes.ts'
 import { conditionsOf } from '../restriction.ts'
 import type { FigureRelation } from '../source.ts'
 import type { ScanCode } from './measure.ts'
-import { amountSql, conversionKeys, factorJoins, isLeftOut, proceedsSql, shareSql } from './money.ts'
+import { amountSql, converted, convertibleSql, factorJoins, hasGivenProceeds, isLeftOut, proceedsBaseSql, proceedsShare } from './money.ts'
 import { movement } from './movement.ts'
-import { type Collapsed, columnIn, countedRows, counts, type Scan, type ScanContext } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, monthlyJoins, monthlySql, sideColumn, sidesSql } from './sides.ts'
+import {
+  columnIn,
+  countedRows,
+  counts,
+  type Measured,
+  measuredCount,
+  plainTerms,
+  type Scan,
+  type ScanContext,
+  type Term,
+} from './scan-rows.ts'
+import { durationJoin, monthlyFactor, sideColumn, sidesSql } from './sides.ts'
 
 const PAID = 't.kind between 2 and 5'
 
 const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns.transaction}`
 
-/** Transactions of these kinds, as `t`. `leftOut`: what cannot be converted, unless it is every amount without a rate. */
+type Parts = Pick<Scan, 'measured' | 'terms'> & Partial<Pick<Scan, 'split' | 'multipliers' | 'only'>>
+
+/** Transactions of these kinds, as `t`. `joins`: with the factors, where there is money; `leftOut`: what cannot be converted. */
 export function transactionScan(
-  { source, restriction, money }: ScanContext,
+  { source, restriction }: ScanContext,
   kinds: string,
-  parts: { terms: string[]; isMoney: boolean; only?: string[]; leftOut?: string; collapsed?: Collapsed },
+  { joins = '', leftOut = null, split = null, multipliers = [], ...parts }: Parts & { joins?: string; leftOut?: string | null },
 ): Scan {
   return {
-    from: `${source.dialect.tables.transactions} t${parts.isMoney ? factorJoins('t', money) : ''}`,
+    ...parts,
+    from: `${source.dialect.tables.transactions} t${joins}`,
     happened: 't.happened',
     where: [kinds, ...conditionsOf(restriction, 't.user_no', columnIn(transactionColumn))],
-    terms: parts.terms,
-    ...(parts.only && { only: parts.only }),
-    leftOut: parts.isMoney ? countedRows(parts.leftOut ?? isLeftOut('t')) : null,
+    split,
+    multipliers,
+    leftOut: leftOut === null ? null : countedRows(leftOut),
     column: transactionColumn,
-    ...(parts.collapsed && { collapsed: parts.collapsed }),
   }
 }
 
-/** Amounts of transactions by what decides their conversion. What is null in one row of a group is so in all of them. */
-const collapsedAmounts = ({ source, money }: ScanContext, kind: string, terms: string[]): Collapsed => ({
-  row: 't',
-  rows: `${source.dialect.tables.transactions} t`,
-  keys: { kind, ...conversionKeys('t') },
-  sums: { amount: 'sum(t.amount)', usd_given: 'sum(t.usd_given)', weight: 'count(*)' },
-  joins: factorJoins('t', money),
-  terms,
-  leftOut: countedRows(isLeftOut('t'), 't.weight'),
-})
-
-/** `kind`: what the terms must know of the kind of a row. */
-function amounts(context: ScanContext, kinds: string, kind: string, terms: (weight: string) => string[]): Scan {
-  const collapsed = collapsedAmounts(context, kind, terms('t.weight'))
-  return transactionScan(context, kinds, { terms: terms('1'), isMoney: true, collapsed })
+/** Transactions of these kinds with their converted amounts, which are measured first. */
+export function amounts(context: ScanContext, kinds: string, { measured, ...parts }: Parts): Scan {
+  const { money } = context
+  const amount: Measured = { isMoney: true, sql: part => amountSql('t', money, part) }
+  return transactionScan(context, kinds, {
+    ...parts,
+    measured: [amount, ...measured],
+    joins: factorJoins('t', money),
+    leftOut: isLeftOut('t'),
+  })
 }
 
-const IS_REFUND = 'case when t.kind = 6 then 6 end'
+/** Values of the split of what was paid and what went back. */
+export const PAYMENTS = 0
+const REFUNDS = 1
+const IS_REFUND = `case when t.kind = 6 then ${REFUNDS} else ${PAYMENTS} end`
+/** Payments and refunds of one measured column. */
+const BACK_AND_FORTH: Term[] = [
+  { plus: 0, within: [PAYMENTS] },
+  { plus: 0, within: [REFUNDS] },
+]
 
-function billed(context: ScanContext): Scan {
-  const amount = amountSql('t', context.money)
-  return amounts(context, 't.kind between 2 and 6', IS_REFUND, () => [
-    `case when t.kind = 6 then 0 else ${amount} end`,
-    `case when t.kind = 6 then ${amount} else 0 end`,
-  ])
-}
+const billed = (context: ScanContext): Scan =>
+  amounts(context, 't.kind between 2 and 6', { measured: [], split: IS_REFUND, terms: BACK_AND_FORTH })
 
-const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', '6', () => [amountSql('t', context.money)])
+const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', { measured: [], terms: [{ plus: 0 }] })
 
 const sold = (context: ScanContext): Scan =>
-  amounts(context, 't.kind between 1 and 5', 't.kind', weight => [
-    ...['t.kind = 1', 't.kind in (2, 3)', 't.kind = 5'].map(kind => countedRows(kind, weight)),
-    amountSql('t', context.money),
-  ])
+  amounts(context, 't.kind between 1 and 5', {
+    measured: [measuredCount('1')],
+    split: 't.kind',
+    terms: [{ plus: 1, within: [1] }, { plus: 1, within: [2, 3] }, { plus: 1, within: [5] }, { plus: 0 }],
+  })
 
 function proceeds(context: ScanContext): Scan {
-  const { money, source } = context
-  const leftOut = `${isLeftOut('t')} and t.proceeds_usd is null`
-  const terms = (share?: string) => {
-    const value = proceedsSql('t', money, share)
-    return [`case when t.kind = 6 then 0 else ${value} end`, `case when t.kind = 6 then ${value} else 0 end`]
-  }
-  const names = ['amount', 'usd_given', 'proceeds', 'proceeds_usd']
-  const stated = ['proceeds', 'proceeds_usd'].map(name => [`is_no_${name}`, `t.${name} is null`])
-  const collapsed: Collapsed = {
-    row: 't',
-    rows: `${source.dialect.tables.transactions} t`,
-    keys: { kind: IS_REFUND, share: shareSql('t', money), ...Object.fromEntries(stated), ...conversionKeys('t') },
-    sums: { ...Object.fromEntries(names.map(name => [name, `sum(t.${name})`])), weight: 'count(*)' },
-    joins: factorJoins('t', money),
-    terms: terms('t.share'),
-    leftOut: countedRows(leftOut, 't.weight'),
-  }
-  return transactionScan(context, 't.kind between 2 and 6', { terms: terms(), isMoney: true, leftOut, collapsed })
+  const { money } = context
+  return transactionScan(context, 't.kind between 2 and 6', {
+    measured: [{ isMoney: true, sql: part => converted(proceedsBaseSql('t', money), money, part), multiplier: 0 }],
+    split: IS_REFUND,
+    multipliers: [proceedsShare('t', money)],
+    terms: BACK_AND_FORTH,
+    joins: factorJoins('t', money, { given: hasGivenProceeds('t') }),
+    leftOut: `${isLeftOut('t')} and t.proceeds_usd is null`,
+  })
 }
 
 function outcomes(context: ScanContext): Scan {
@@ -102,14 +104,22 @@ function outcomes(context: ScanContext): Scan {
 
 /** How many rows meet each of the conditions. */
 const counting = (context: ScanContext, kinds: string, conditions: string[]): Scan =>
-  transactionScan(context, kinds, { terms: conditions.map(condition => countedRows(condition)), only: conditions, isMoney: false })
+  transactionScan(context, kinds, { ...added(conditions.map(countedRows)), only: conditions })
 
-const begun = (context: ScanContext): Scan =>
-  counting(
-    context,
-    't.kind between 1 and 4',
-    [1, 2, 3, 4].map(kind => `t.kind = ${kind}`),
-  )
+const begun = (context: ScanContext): Scan => {
+  const kinds = [1, 2, 3, 4]
+  return transactionScan(context, 't.kind between 1 and 4', {
+    measured: [measuredCount('1')],
+    split: 't.kind',
+    terms: kinds.map(kind => ({ plus: 0, within: [kind] })),
+  })
+}
+
+/** Sums of these numbers of rows. */
+function added(numbers: string[]): Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers'> {
+  const measured = numbers.map(measuredCount)
+  return { measured, split: null, terms: plainTerms(measured), multipliers: [] }
+}
 
 const ENDED = ['c.paid_ended', 'c.trials_ended', 'c.cancelled']
 
@@ -120,7 +130,7 @@ function ended({ source, restriction, now }: ScanContext): Scan {
     from: `${source.dialect.tables.changes} c`,
     happened: 'c.happened',
     where: [counts('c', now), ...conditionsOf(restriction, 'c.user_no', columnIn(column))],
-    terms: ENDED,
+    ...added(ENDED),
     only: ENDED.map(count => `${count} > 0`),
     leftOut: null,
     column,
@@ -131,43 +141,47 @@ const sidesOf = ({ source, standing, sides }: ScanContext): string => sides ?? s
 
 function sides(
   context: ScanContext,
-  parts: { joins: string; condition: string; terms: string[]; leftOut: string | null; collapsed?: Collapsed },
+  {
+    joins,
+    condition,
+    ...parts
+  }: { joins: string; condition: string } & Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'>,
 ): Scan {
   const { restriction, now } = context
   const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
   return {
-    from: `${sidesOf(context)} s${parts.joins}`,
+    ...parts,
+    from: `${sidesOf(context)} s${joins}`,
     happened: 's.happened',
-    where: [parts.condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
-    terms: parts.terms,
-    leftOut: parts.leftOut,
+    where: [condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
     column,
-    ...(parts.collapsed && { collapsed: parts.collapsed }),
   }
 }
 
-const monthly = (context: ScanContext): Scan =>
-  sides(context, {
-    joins: monthlyJoins('s', context.money),
+const monthly = (context: ScanContext): Scan => {
+  const { money } = context
+  return sides(context, {
+    joins: `${factorJoins('s', money)}${durationJoin('s', context.products)}`,
     condition: 's.amount is not null',
-    terms: [`s.sign * (${monthlySql('s', context.money)})`],
+    measured: [{ isMoney: true, sql: part => converted(`s.sign * ${convertibleSql('s', money)}`, money, part), multiplier: 0 }],
+    split: null,
+    multipliers: [monthlyFactor('s', context.products)],
+    terms: [{ plus: 0 }],
     leftOut: `case when ${isLeftOut('s')} then s.sign else 0 end`,
-    collapsed: {
-      row: 's',
-      rows: `${sidesOf(context)} s${durationJoin('s')}`,
-      keys: { sign: 's.sign', monthly: monthlyFactor('s'), ...conversionKeys('s') },
-      sums: { amount: 'sum(s.amount)', usd_given: 'sum(s.usd_given)', weight: 'count(*)' },
-      joins: factorJoins('s', context.money),
-      terms: [`s.sign * s.monthly * (${amountSql('s', context.money)})`],
-      leftOut: `case when ${isLeftOut('s')} then s.sign * s.weight else 0 end`,
-    },
   })
+}
 
 const standing = (context: ScanContext, state: 1 | 2): Scan =>
   sides(context, {
     joins: '',
     condition: `s.state = ${state}`,
-    terms: ['case when s.renewing then s.sign else 0 end', 'case when s.renewing then 0 else s.sign end'],
+    measured: [measuredCount('s.sign')],
+    split: 'case when s.renewing then 1 else 0 end',
+    multipliers: [],
+    terms: [
+      { plus: 0, within: [1] },
+      { plus: 0, within: [0] },
+    ],
     leftOut: null,
   })
 
@@ -177,7 +191,7 @@ function created({ source, restriction, now }: ScanContext): Scan {
     from: `${source.dialect.tables.users} u`,
     happened: 'u.created',
     where: conditionsOf(restriction, 'u.user_no', columnIn(column)),
-    terms: ['1', countedRows(`u.first_trial <= ${now}`), countedRows(`u.first_paid <= ${now}`)],
+    ...added(['1', countedRows(`u.first_trial <= ${now}`), countedRows(`u.first_paid <= ${now}`)]),
     leftOut: null,
     column,
   }

@@ -1,6 +1,7 @@
 import type { ColumnAttribute } from '../attributes.ts'
+import type { ProductWords } from '../product-words.ts'
 import type { StandingSides } from '../source.ts'
-import { amountSql, factorJoins, type MoneySql, type SideName } from './money.ts'
+import type { Multiplier, SideName } from './money.ts'
 
 /** What a side of a change says, behind `a_` and `b_`. */
 export const SIDE_COLUMNS =
@@ -27,20 +28,21 @@ export function sidesSql(changes: string, standing: StandingSides | null = null)
 /** The column of an attribute in a row of the sides. */
 export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
 
-/** Joins the duration that the product has now. */
-export const durationJoin = (row: string, side: SideName = ''): string =>
-  ` left join durations d${side} on d${side}.product = ${row}.${side}product`
+const hasDurations = ({ durations }: ProductWords): boolean => durations.columns[0]!.values.length > 0
 
-/** The same, and the factors of exchange. */
-export const monthlyJoins = (row: string, money: MoneySql): string => `${factorJoins(row, money)}${durationJoin(row)}`
+/** Joins the duration that the product has now. */
+export const durationJoin = (row: string, products: ProductWords, side: SideName = ''): string =>
+  hasDurations(products) ? ` left join ${products.durations.name} d${side} on d${side}.product = ${row}.${side}product` : ''
+
+const OF_LENGTHS: Record<number, number> = { 1: 1461, 3: 168, 4: 112, 5: 56, 6: 28 }
+const OF_A_MONTH = 336
 
 /** The factor of a month in 336ths: of the product's duration, unless the period is introductory; else of the period's length. */
-export const monthlyFactor = (
-  row: string,
-  side: SideName = '',
-): string => `coalesce(case when not ${row}.${side}is_intro then d${side}.monthly end,
-  case ${row}.${side}length when 1 then 1461 when 3 then 168 when 4 then 112 when 5 then 56 when 6 then 28 else 336 end)`
-
-/** The converted monthly amount of a side; 0 unless the side counts for MRR. */
-export const monthlySql = (row: string, money: MoneySql): string =>
-  `case when ${row}.amount is null then 0 else (${amountSql(row, money)}) * (${monthlyFactor(row)}) end`
+export function monthlyFactor(row: string, products: ProductWords, side: SideName = ''): Multiplier {
+  const length = `${row}.${side}length`
+  const cases = Object.entries(OF_LENGTHS).map(([number, factor]) => `when ${number} then ${factor}`)
+  const ofLength = `case ${length} ${cases.join(' ')} else ${OF_A_MONTH} end`
+  if (!hasDurations(products)) return { code: length, sql: ofLength, valueOf: code => BigInt(OF_LENGTHS[Number(code)] ?? OF_A_MONTH) }
+  const sql = `coalesce(case when not ${row}.${side}is_intro then d${side}.monthly end, ${ofLength})`
+  return { code: sql, sql, valueOf: code => code! }
+}

@@ -1,21 +1,19 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
 import { scanRelations } from './scan.ts'
-import type { Collapsed, Scan, ScanContext } from './scan-rows.ts'
+import type { FactorPart } from './money.ts'
+import type { Scan, ScanContext, Term } from './scan-rows.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
 export type Tally = { before: bigint[]; at: bigint[][] }
 
-/**
- * How rows are divided: `sql` is a whole number for each row, with joins that it needs and what these name. `isFine`: into so many numbers that it is
- * no gain to add rows up before they are converted.
- */
-export type Division = { sql: string; joins: string; relations: FigureRelation[]; isFine: boolean }
-
-export const UNDIVIDED: Division = { sql: '0', joins: '', relations: [], isFine: false }
+/** How rows are divided: `sql` is a whole number for each row, with joins that it needs and what these name. */
+export type Division = { sql: string; joins: string; relations: FigureRelation[] }
 
 /** The number under which an undivided tally stands. */
 export const ALL = 0
+
+export const UNDIVIDED: Division = { sql: String(ALL), joins: '', relations: [] }
 
 /** Whether a scan also sums what happened before the grid: its sums until a time are the state then. */
 type Reach = 'within' | 'since ever'
@@ -37,59 +35,69 @@ export type TallyOptions = {
 export class TooManySums extends Error {}
 
 /** The sums of a scan by the numbers of the division. A number without rows has no entry. Throws TooManySums. */
-export async function tally(
-  context: ScanContext,
-  scan: Scan,
-  { grid, reach, needed = scan.terms.map(() => true), division = UNDIVIDED, most, withLeftOut = false }: TallyOptions,
-): Promise<Map<number, Tally>> {
-  const { source, now } = context
-  const start = grid.starts[0]!
-  const end = Math.min(grid.end, now + 1)
-  const interval = intervalSql(scan.happened, grid, source.dialect.divide)
-  const only = scan.only?.filter((_, i) => needed[i]) ?? []
-  const where = [
-    ...scan.where,
-    ...(only.length === 0 ? [] : [`(${only.map(condition => `(${condition})`).join(' or ')})`]),
-    `${scan.happened} < ${end}`,
-    reach === 'within' ? `${scan.happened} >= ${start}` : `${scan.happened} is not null`,
+export async function tally(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
+  const { grid, needed = scan.terms.map(() => true), division = UNDIVIDED, most } = options
+  const terms = scan.terms.flatMap((term, i) => (needed[i] ? { ...term, i } : []))
+  const columns = columnsOf(context, scan, terms, options.withLeftOut ?? false)
+  const keys = [
+    ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
+    `${context.source.dialect.small(placeSql(context, scan, options), grid.starts.length + 1)} as place`,
+    ...(scan.split === null ? [] : [`${scan.split} as split`]),
+    ...scan.multipliers.map(({ code }, i) => `${code} as m${i}`),
   ]
-  const places = [
-    `${division.sql} as number`,
-    `${reach === 'within' ? interval : `case when ${scan.happened} < ${start} then -1 else ${interval} end`} as interval`,
-  ]
-  const parts = { places, joins: division.joins, where: where.join(' and ') }
-  const text = scan.collapsed && !division.isFine ? collapsedRows(scan.collapsed, parts, withLeftOut) : singleRows(scan, parts, withLeftOut)
-  const terms = scan.terms.length + (withLeftOut && scan.leftOut !== null ? 1 : 0)
-  const sum = scan.leftOut === null ? (term: string) => `sum(${term})` : source.dialect.sum
-  const summed = Array.from({ length: terms }, (_, i) => i).filter(i => needed[i] ?? true)
-  const sums = summed.map(i => `${sum(`x.t${i}`)} as t${i}`)
-  const rows = await source.query({
-    text: `select x.number, x.interval, ${sums.join(', ')} from (${text}) x group by x.number, x.interval${most === undefined ? '' : ` limit ${most + 1}`}`,
+  const rows = await context.source.query({
+    text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')} from ${scan.from}${division.joins}
+      where ${conditionsFor(context, scan, terms, options).join(' and ')} group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
     relations: [...scanRelations(context), ...division.relations],
   })
   if (most !== undefined && rows.length > most) throw new TooManySums()
-  return gathered(rows, grid.starts.length, terms, summed)
+  const width = scan.terms.length + (options.withLeftOut && scan.leftOut !== null ? 1 : 0)
+  return gathered(rows, { intervals: grid.starts.length, width, terms, columns, scan })
 }
 
-type Parts = { places: string[]; joins: string; where: string }
-
-const numbered = (terms: string[]): string[] => terms.map((term, i) => `${term} as t${i}`)
-
-function singleRows({ from, terms, leftOut }: Scan, { places, joins, where }: Parts, withLeftOut: boolean): string {
-  const all = withLeftOut && leftOut !== null ? [...terms, leftOut] : terms
-  return `select ${[...places, ...numbered(all)].join(', ')} from ${from}${joins} where ${where}`
+/** SQL for the place of a row: the number of its interval; before the grid, the number after the last one. */
+function placeSql({ source: { dialect } }: ScanContext, { happened }: Scan, { grid, reach }: TallyOptions): string {
+  const interval = intervalSql(happened, grid, dialect.divide)
+  return reach === 'within' ? interval : `case when ${happened} < ${grid.starts[0]!} then ${grid.starts.length} else ${interval} end`
 }
 
-function collapsedRows(
-  { row, rows, keys, sums, joins: exchange, terms, leftOut }: Collapsed,
-  { places, joins, where }: Parts,
-  withLeftOut: boolean,
-): string {
-  const named = (columns: Record<string, string>) => Object.entries(columns).map(([name, sql]) => `${sql} as ${name}`)
-  const groups = [...places, ...named(keys)]
-  const inner = `select ${[...groups, ...named(sums)].join(', ')} from ${rows}${joins} where ${where} group by ${groups.map((_, i) => i + 1).join(', ')}`
-  const all = withLeftOut ? [...terms, leftOut] : terms
-  return `select ${[`${row}.number`, `${row}.interval`, ...numbered(all)].join(', ')} from (${inner}) ${row}${exchange}`
+/** SQL for the rows that have a part in the terms. */
+function partsOf({ split, only, terms: all }: Scan, terms: readonly (Term & { i: number })[]): string[] {
+  if (only) return [`(${terms.map(({ i }) => `(${only[i]})`).join(' or ')})`]
+  if (split === null || terms.length === all.length || terms.some(({ within }) => within === undefined)) return []
+  return [`${split} in (${terms.flatMap(({ within }) => within!).join(', ')})`]
+}
+
+function conditionsFor(
+  { now }: ScanContext,
+  scan: Scan,
+  terms: readonly (Term & { i: number })[],
+  { grid, reach }: TallyOptions,
+): string[] {
+  const { happened, where } = scan
+  return [
+    ...where,
+    ...partsOf(scan, terms),
+    `${happened} < ${Math.min(grid.end, now + 1)}`,
+    reach === 'within' ? `${happened} >= ${grid.starts[0]!}` : `${happened} is not null`,
+  ]
+}
+
+/** A column of sums. `measured`: the index of what is summed, multiplied by `weight`; null: what is left out. */
+type SumColumn = { name: string; sql: string; measured: number | null; weight: bigint }
+
+function columnsOf({ source: { dialect }, money }: ScanContext, scan: Scan, terms: readonly Term[], withLeftOut: boolean): SumColumn[] {
+  const { digits, digitBits } = money.exchange
+  const used = new Set(terms.flatMap(({ plus, minus }) => (minus === undefined ? [plus] : [plus, minus])))
+  const ofMeasured = [...used].flatMap((index): SumColumn[] => {
+    const { isMoney, sql } = scan.measured[index]!
+    const column = (part: FactorPart, sum: string, weight = 1n) => ({ name: `s${index}_${part}`, sql: sum, measured: index, weight })
+    if (!isMoney) return [column('whole', sql('whole') === '1' ? 'count(*)' : `sum(${sql('whole')})`)]
+    if (digits === 0) return [column('whole', dialect.sum(sql('whole')))]
+    return Array.from({ length: digits }, (_, i) => column(i, `sum(${sql(i)})`, 1n << BigInt(i * digitBits)))
+  })
+  if (!withLeftOut || scan.leftOut === null || money.exchange.isRated) return ofMeasured
+  return [...ofMeasured, { name: 'left_out', sql: `sum(${scan.leftOut})`, measured: null, weight: 1n }]
 }
 
 const zeros = (terms: number) => new Array<bigint>(terms).fill(0n)
@@ -99,15 +107,31 @@ export const emptyTally = (intervals: number, terms: number): Tally => ({
   at: Array.from({ length: intervals }, () => zeros(terms)),
 })
 
-function gathered(rows: FigureRow[], intervals: number, terms: number, summed: readonly number[]): Map<number, Tally> {
+type Summed = { intervals: number; width: number; terms: readonly (Term & { i: number })[]; columns: readonly SumColumn[]; scan: Scan }
+
+function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }: Summed): Map<number, Tally> {
   const tallies = new Map<number, Tally>()
+  const number = (row: FigureRow, name: string) => (row[name] as bigint | null) ?? 0n
   for (const row of rows) {
-    const number = Number(row.number)
-    const one = tallies.get(number) ?? emptyTally(intervals, terms)
-    tallies.set(number, one)
-    const interval = Number(row.interval)
-    const sums = interval < 0 ? one.before : one.at[interval]!
-    for (const i of summed) sums[i]! += (row[`t${i}`] as bigint | null) ?? 0n
+    const of = row.number === undefined ? ALL : Number(row.number)
+    const one = tallies.get(of) ?? emptyTally(intervals, width)
+    tallies.set(of, one)
+    const place = Number(row.place)
+    const sums = place === intervals ? one.before : one.at[place]!
+    const split = scan.split === null ? null : Number(row.split)
+    const values = new Map<number | null, bigint>()
+    for (const { name, measured, weight } of columns) values.set(measured, (values.get(measured) ?? 0n) + weight * number(row, name))
+    const valueOf = (index: number) => {
+      const { multiplier } = scan.measured[index]!
+      return multiplier === undefined
+        ? values.get(index)!
+        : values.get(index)! * scan.multipliers[multiplier]!.valueOf(row[`m${multiplier}`] as bigint | null)
+    }
+    for (const { i, plus, minus, within } of terms) {
+      if (within && !within.includes(split!)) continue
+      sums[i]! += minus === undefined ? valueOf(plus) : valueOf(plus) - valueOf(minus)
+    }
+    if (values.has(null)) sums[width - 1]! += values.get(null)!
   }
   return tallies
 }

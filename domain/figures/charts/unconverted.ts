@@ -1,7 +1,7 @@
 import { UNKNOWN } from '../attributes.ts'
 import type { TimeWindow } from '../buckets.ts'
 import type { ChartKind } from '../chart-table.ts'
-import { hasFactor } from '../factors.ts'
+import { hasFactor } from '../exchange.ts'
 import type { FactSource, FigureRow } from '../source.ts'
 import type { ScanCode } from './measure.ts'
 import { PER_MILLION, type Quotient } from './rounding.ts'

@@ -17,13 +17,9 @@ const pairs = (name: string, entries: [word: number, number: number][]): FigureR
   ],
 })
 
-/** There are few stores, and rows are added up by currency anyway. */
-const isFine = ({ code }: ColumnAttribute): boolean => code !== 'target_platform' && code !== 'purchase_currency'
-
 /** Divides rows by the number that the relation gives to the word; a word that it does not have has the number 0. */
 function divideBy(attribute: ColumnAttribute, { denominator }: Measure, relation: FigureRelation): Divide {
   const by = (column: string): Division => ({
-    isFine: isFine(attribute),
     sql: `coalesce(v.number, 0)`,
     joins: ` left join ${relation.name} v on v.word = ${column}`,
     relations: [relation],
@@ -52,7 +48,7 @@ export function dividedByValue(context: ScanContext, attribute: ColumnAttribute,
       named: async numbers => new Map(numbers.map(number => [number, named(ids[number - 1] ?? UNKNOWN)])),
     }
   }
-  const by = (column: string): Division => ({ sql: column, joins: '', relations: [], isFine: isFine(attribute) })
+  const by = (column: string): Division => ({ sql: column, joins: '', relations: [] })
   return {
     divide: { scan: scan => by(scan.column(attribute)), users: usersBy(attribute, measure.denominator, by) },
     async named(numbers) {

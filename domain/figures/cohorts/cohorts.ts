@@ -4,6 +4,7 @@ import { COHORT_DAYS } from '../../facts/anchors.ts'
 import type { LeftOutMoney } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
 import { addPayments, type GroupByCohort, type MemberGroup, NO_PAYMENTS } from './group.ts'
+import type { Ages } from './payments.ts'
 import { type CohortMode, type CohortQuestion, type Grouping, LAST_RENEWAL } from './question.ts'
 import { readMemberFacts } from './read.ts'
 import { shownMoney } from './shown.ts'
@@ -31,8 +32,11 @@ export const renewalLabel = (period: number): string => `P${period}`
 const periodLabels = (mode: CohortMode): string[] =>
   mode === 'by_days' ? COHORT_DAYS.map(day => `D${day}`) : Array.from({ length: LAST_RENEWAL }, (_, i) => renewalLabel(i + 1))
 
-/** SQL for the number of the period, from 1, of a day after the anchor. */
-const periodOfDay = (day: string): string => `case ${COHORT_DAYS.map((last, i) => `when ${day} <= ${last} then ${i + 1}`).join(' ')} end`
+/** Each period begins after the last day of the one before. */
+const AGES: Ages = {
+  grid: { starts: [0, ...COHORT_DAYS.slice(0, -1).map(day => (day + 1) * DAY)], end: (COHORT_DAYS.at(-1)! + 1) * DAY },
+  first: 1,
+}
 
 const LABEL_FORMATS: Record<Grouping, string> = {
   day: 'yyyy-MM-dd',
@@ -109,7 +113,7 @@ function triangleOf(
 export async function computeCohorts(access: FactAccess, environment: Environment, question: CohortQuestion): Promise<Cohorts> {
   const { all, segments, unconverted, perUnit, asOf } = await readMemberFacts(access, environment, question, {
     starts: question.starts,
-    days: periodOfDay,
+    ages: AGES,
   })
   return {
     ...triangleOf(all, question, perUnit),

@@ -3,13 +3,14 @@ import type { LeftOutMoney } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
 import { renewalLabel } from './cohorts.ts'
 import { addPayments, type MemberGroup, NO_PAYMENTS } from './group.ts'
-import type { Payments } from './payments.ts'
+import type { Ages, Payments } from './payments.ts'
 import { LAST_RENEWAL, type LtvQuestion } from './question.ts'
 import { readMemberFacts } from './read.ts'
 import { shownMoney } from './shown.ts'
 
 const DAY = 86_400
 const LAST_DAY = 365
+const AGES: Ages = { grid: { starts: Array.from({ length: LAST_DAY + 1 }, (_, day) => day * DAY), end: (LAST_DAY + 1) * DAY }, first: 0 }
 
 /** All of it up to the period. */
 export type LtvPoint = { index: number; label: string; is_complete: boolean; revenue: number; arpu: number; arppu: number }
@@ -61,7 +62,7 @@ function seriesOf(group: MemberGroup | null, question: LtvQuestion, perUnit: big
 export async function computeLtv(access: FactAccess, environment: Environment, question: LtvQuestion): Promise<Ltv> {
   const { all, segments, unconverted, perUnit, asOf } = await readMemberFacts(access, environment, question, {
     starts: [question.range.from],
-    days: day => `case when ${day} <= ${LAST_DAY} then ${day} end`,
+    ages: AGES,
   })
   return {
     ...seriesOf(all.whole, question, perUnit),

@@ -1,15 +1,26 @@
 import { type ProceedsRates, SHARE_PLACES } from '../../events/money.ts'
 import { PLATFORMS } from '../../platform.ts'
-import { PER_UNIT, PER_UNIT_OF_PROCEEDS } from '../charts/money.ts'
-import { type Exchange, factorKey, GIVEN_USD, hasFactor } from '../factors.ts'
+import {
+  amountSql,
+  converted,
+  type FactorPart,
+  factorJoins,
+  hasGivenProceeds,
+  isUnrated,
+  type MoneySql,
+  PER_UNIT,
+  PER_UNIT_OF_PROCEEDS,
+} from '../charts/money.ts'
+import type { Exchange } from '../exchange.ts'
 import type { FactSource } from '../source.ts'
 import type { MoneyAsked } from './question.ts'
 
 /**
- * How the paid transactions `t` are converted. `join`: SQL that adds the factors `f`. `value`: SQL for the money of a transaction, of which
- * `perUnit` are one unit of the target currency; null, as the factor, where it cannot be converted.
+ * How the paid transactions `t` are converted. `join`: SQL that adds the factors `f`. `parts`: SQL for the money of a transaction, of which
+ * `perUnit` are one unit of the target currency, as the sum of columns times their weights; null where it cannot be converted. `isMissing`: SQL
+ * for whether it cannot be.
  */
-export type PaidMoney = { join: string; value: string; perUnit: bigint }
+export type PaidMoney = { join: string; parts: { sql: string; weight: bigint }[]; isMissing: string; perUnit: bigint }
 
 const WHOLE_SHARE = 10 ** SHARE_PLACES
 
@@ -33,31 +44,42 @@ const partSql = ({ dialect }: FactSource, a: string, b: string, c: string): stri
  * Gross: amounts. Net: proceeds less those of what went back until `now`, as stated or by the share of the platform. In a currency without any
  * rate, the dollars that the sender stated count.
  */
-export async function paidMoney(
+export const paidMoney = async (
   source: FactSource,
   exchange: Exchange,
   rates: ProceedsRates,
-  { revenue, now }: MoneyAsked & { now: number },
-): Promise<PaidMoney> {
+  question: MoneyAsked & { now: number },
+): Promise<PaidMoney> => (question.revenue === 'gross' ? gross(source, exchange) : net(source, exchange, rates, question))
+
+const missing = (given: string): string => `t.amount > 0 and ${isUnrated()} and not (${given})`
+
+function gross({ dialect }: FactSource, exchange: Exchange): PaidMoney {
+  const money: MoneySql = { dialect, exchange, shares: new Map() }
+  const { digits, digitBits } = exchange
+  const parts: FactorPart[] = digits === 0 ? ['whole'] : Array.from({ length: digits }, (_, i) => i)
+  return {
+    join: factorJoins('t', money),
+    parts: parts.map(part => ({ sql: amountSql('t', money, part), weight: part === 'whole' ? 1n : 1n << BigInt(part * digitBits) })),
+    isMissing: missing('t.usd_given is not null'),
+    perUnit: PER_UNIT,
+  }
+}
+
+async function net(source: FactSource, exchange: Exchange, rates: ProceedsRates, { now }: { now: number }): Promise<PaidMoney> {
+  const money: MoneySql = { dialect: source.dialect, exchange, shares: new Map() }
   const { wide } = source.dialect
-  const isRated = hasFactor('t.currency', exchange)
   const isBack = `t.refunded_at <= ${now}`
   const left = (whole: string, back: string) => `(${whole} - case when ${isBack} then coalesce(${back}, 0) else 0 end)`
-  const share = revenue === 'net' ? await shareSql(source, rates) : ''
+  const share = await shareSql(source, rates)
   const ofShare = (amount: string) => `${wide(amount)} * (${share})`
   const stated = (amount: string) => `${wide(amount)} * ${WHOLE_SHARE}`
-  const [own, given, hasGiven] =
-    revenue === 'gross'
-      ? [wide('t.amount'), wide('t.usd_given'), 't.usd_given is not null']
-      : [
-          `case when t.proceeds is not null then ${stated(left('t.proceeds', 't.refunded_proceeds'))} else ${ofShare(left('t.amount', 't.refunded'))} end`,
-          `case when t.proceeds_usd is not null then ${stated(left('t.proceeds_usd', partSql(source, 't.proceeds_usd', 't.refunded', 't.amount')))}
-            else ${ofShare(left('t.usd_given', 't.refunded_usd'))} end`,
-          '(t.usd_given is not null or t.proceeds_usd is not null)',
-        ]
+  const own = `case when t.proceeds is not null then ${stated(left('t.proceeds', 't.refunded_proceeds'))} else ${ofShare(left('t.amount', 't.refunded'))} end`
+  const given = `case when t.proceeds_usd is not null then ${stated(left('t.proceeds_usd', partSql(source, 't.proceeds_usd', 't.refunded', 't.amount')))}
+    else ${ofShare(left('t.usd_given', 't.refunded_usd'))} end`
   return {
-    join: `left join ${exchange.factors.name} f on f.key = ${factorKey(`case when ${isRated} then t.currency when ${hasGiven} then ${GIVEN_USD} end`, 't.bought_on', exchange)}`,
-    value: `case when ${isRated} then ${own} else ${given} end * f.factor`,
-    perUnit: revenue === 'net' ? PER_UNIT_OF_PROCEEDS : PER_UNIT,
+    join: factorJoins('t', money, { given: hasGivenProceeds('t') }),
+    parts: [{ sql: converted(`case when f.rated = 1 then ${own} else ${given} end`, money, 'whole'), weight: 1n }],
+    isMissing: missing(hasGivenProceeds('t')),
+    perUnit: PER_UNIT_OF_PROCEEDS,
   }
 }

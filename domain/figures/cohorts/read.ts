@@ -7,7 +7,7 @@ import type { FactSource } from '../source.ts'
 import { type GroupByCohort, groupedMembers } from './group.ts'
 import { countByCohort, findMembers } from './members.ts'
 import { paidMoney } from './money.ts'
-import { readPayments } from './payments.ts'
+import { type Ages, readPayments } from './payments.ts'
 import type { LtvQuestion, MembersAsked } from './question.ts'
 import type { FactReader } from './user-values.ts'
 
@@ -24,8 +24,8 @@ export async function factReader(
   return { scanning, environment, source, products: isOfProducts ? await loadProductWords(pool, environment) : NO_PRODUCTS }
 }
 
-/** The starts of the cohorts, and SQL for the period of a day after the anchor (null: none). */
-export type Periods = { starts: readonly number[]; days: (day: string) => string }
+/** The starts of the cohorts, and the periods by days. */
+export type Periods = { starts: readonly number[]; ages: Ages }
 
 export type NamedGroup = { code: string; label: string; group: GroupByCohort }
 
@@ -37,7 +37,7 @@ export const readMemberFacts = (
   access: FactAccess,
   environment: Environment,
   question: LtvQuestion,
-  { starts, days }: Periods,
+  { starts, ages }: Periods,
 ): Promise<MemberFacts> =>
   withFacts(access, environment, async source => {
     const { pool: db, proceedsRates } = access
@@ -45,7 +45,7 @@ export const readMemberFacts = (
     const counts = await countByCohort(source, members)
     const exchange = await loadExchange(db, source, question)
     const money = await paidMoney(source, exchange, proceedsRates, question)
-    const { rows, unconverted } = await readPayments(source, { members, mode: question.mode, days, money, exchange })
+    const { rows, unconverted } = await readPayments(source, { members, mode: question.mode, ages, money, exchange })
     const { all, segments } = groupedMembers(counts, rows, members.segments?.length ?? 0)
     const named = members.segments?.map(({ code, label }, i) => ({ code, label, group: segments[i]! })) ?? null
     return { all, segments: named, unconverted, perUnit: money.perUnit, asOf: source.asOf }

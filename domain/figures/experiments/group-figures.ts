@@ -1,7 +1,17 @@
 import type { Environment } from '../../environment.ts'
 import type { Figures } from '../../experiments/figures.ts'
 import { scanContext } from '../charts/chart.ts'
-import { amountSql, factorJoins, isLeftOut, PER_UNIT, PER_UNIT_OF_PROCEEDS, proceedsSql } from '../charts/money.ts'
+import {
+  amountSql,
+  converted,
+  factorJoins,
+  hasGivenProceeds,
+  isLeftOut,
+  PER_UNIT,
+  PER_UNIT_OF_PROCEEDS,
+  proceedsBaseSql,
+  proceedsShare,
+} from '../charts/money.ts'
 import { roundedFigure } from '../charts/rounding.ts'
 import { countedRows, type ScanContext } from '../charts/scan-rows.ts'
 import { type LeftOutMoney, namedMoney } from '../charts/unconverted.ts'
@@ -34,11 +44,12 @@ type Combination = Record<CountName, bigint> & Record<MoneyName, bigint> & { gro
 /** The transactions of assigned users in their time, beside those users who have none. */
 const joined = ({ source, money, now }: ScanContext): string =>
   `assigned a left join ${source.dialect.tables.transactions} t on t.user_no = a.user_no and t.happened >= a.starts and t.happened < a.ends
-    and t.happened <= ${now}${factorJoins('t', money)}`
+    and t.happened <= ${now}${factorJoins('t', money, { given: hasGivenProceeds('t'), isOptional: true })}`
 
 function combinationsStatement(context: ScanContext, relation: FigureRelation): FigureStatement {
   const { dialect } = context.source
-  const [amount, share] = [amountSql('t', context.money), proceedsSql('t', context.money)]
+  const amount = amountSql('t', context.money, 'whole')
+  const share = `${converted(proceedsBaseSql('t', context.money), context.money, 'whole')} * (${proceedsShare('t', context.money).sql})`
   const money: Record<MoneyName, string> = {
     sales: `case when ${PAID} then ${amount} else 0 end`,
     proceeds: `case when ${PAID} then ${share} when t.kind = 6 then -(${share}) else 0 end`,

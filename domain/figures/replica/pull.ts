@@ -2,17 +2,31 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Pool, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { momentOf } from '../moment.ts'
+import type { FactExtent } from '../source.ts'
 import { digestOfFile, digestOfPostgres } from './digest.ts'
+import { widened } from './extent.ts'
 import { OutOfDate } from './failure.ts'
 import { loadRows } from './load-rows.ts'
 import type { Standings } from './standings.ts'
-import { type ReplicaTable, replicaTables, TABLES } from './tables.ts'
+import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
 /** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
-export type Content = { generation: number; seq: number; asOf: number }
+export type Stored = { generation: number; seq: number; asOf: number }
+/** The same, with the version of the rules by which they were folded. */
+export type Content = Stored & { foldVersion: number }
+
+/** What is known of a file and holds for all states of it: nothing that it ever had lies outside of the extent. */
+export type Kept = { extent: FactExtent }
 
 /** A file by its name in DuckDB. `folder`: for the rows on their way. */
-export type PullTarget = { connection: DuckDBConnection; schema: string; folder: string; environment: Environment; standings: Standings }
+export type PullTarget = {
+  connection: DuckDBConnection
+  schema: string
+  folder: string
+  environment: Environment
+  standings: Standings
+  kept: Kept
+}
 
 /** Rows on their way to the replica wait for the disk; the snapshot that they are read in waits with them. */
 const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
@@ -24,16 +38,16 @@ const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transa
 export async function pull(
   pool: Pool,
   target: PullTarget,
-  { known, verify, origin }: { known: Content | null; verify: boolean; origin: string },
+  { known, verify, origin }: { known: Stored | null; verify: boolean; origin: string },
 ): Promise<Content> {
   const tx = await pool.connect()
   let broken: Error | undefined
   try {
     await tx.query('begin isolation level repeatable read read only')
     await tx.query(PATIENT)
-    const { generation, seq, pruned, asOf } = await momentOf(tx, target.environment)
+    const { generation, seq, pruned, foldVersion, asOf } = await momentOf(tx, target.environment)
     if (known && (known.generation !== generation || known.seq > seq || known.seq < pruned)) throw new OutOfDate('the file is too old')
-    const content = { generation, seq, asOf }
+    const content = { generation, seq, foldVersion, asOf }
     if (known === null || known.seq < seq) await apply(tx, target, { known, content, origin })
     if (verify) await compare(tx, target, content)
     return content
@@ -48,7 +62,7 @@ export async function pull(
 async function apply(
   tx: Tx,
   target: PullTarget,
-  { known, content, origin }: { known: Content | null; content: Content; origin: string },
+  { known, content, origin }: { known: Stored | null; content: Content; origin: string },
 ): Promise<void> {
   const { connection, schema } = target
   await connection.run('begin')
@@ -69,14 +83,14 @@ async function apply(
 }
 
 /** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
-async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Content | null, content: Content): Promise<void> {
-  const { environment, connection, schema, standings } = target
+async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Stored | null, content: Content): Promise<void> {
+  const { environment, connection, schema, standings, kept } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
   if (known === null) {
     const alive = isTombstone === null ? where : [...where, `not (${isTombstone})`]
-    const sql = `select ${names} from ${name} where ${alive.join(' and ')} order by ${order}`
+    const sql = `select ${selectedColumns(table)} from ${name} f where ${alive.join(' and ')} order by ${order}`
     await loadRows(tx, { ...target, sql, into: `${schema}.${name}`, columns })
     return
   }
@@ -87,9 +101,10 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Con
   await connection.run(
     `create or replace temp table ${incoming} (${[...columns, arrived].map(column => `${column.name} ${column.type}`).join(', ')})`,
   )
-  const sql = `select ${names}, ${isGone} as is_gone from ${name} where ${since.join(' and ')}`
+  const sql = `select ${selectedColumns(table)}, ${isGone} as is_gone from ${name} f where ${since.join(' and ')}`
   const rows = await loadRows(tx, { ...target, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
+    kept.extent = await widened(connection, kept.extent, name, incoming)
     if (name === TABLES.changes.name) await standings.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
     // A row of a user is written in place; other rows are never written again but as tombstones.
     const isInPlace = key === 'user_no'

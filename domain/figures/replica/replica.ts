@@ -5,9 +5,10 @@ import type { Pool } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { momentOf } from '../moment.ts'
 import type { FactSource } from '../source.ts'
+import { extentOfFile, NO_EXTENT } from './extent.ts'
 import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
-import { type Content, pull } from './pull.ts'
+import { type Content, type Kept, pull, type Stored } from './pull.ts'
 import { onReplica, type Session, type Snapshot } from './source.ts'
 import { dropStandings, type Standings, standingsOf } from './standings.ts'
 
@@ -58,13 +59,14 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   }
   let pulledAt = -Infinity
   let usedAt = performance.now()
-  let content: Content = { generation: 0, seq: -1, asOf: 0 }
+  let content: Content = { generation: 0, seq: -1, foldVersion: 0, asOf: 0 }
   /** Of words of the facts, as far as they were asked for. */
   let numbers = new Map<string, number>()
-  const bring = async (known: Content | null, verify: boolean) => {
+  const kept: Kept = { extent: NO_EXTENT }
+  const bring = async (stored: Stored | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
-    content = await pull(pool, { connection, schema: file.schema, folder, environment, standings }, { known, verify, origin })
+    content = await pull(pool, { connection, schema: file.schema, folder, environment, standings, kept }, { known: stored, verify, origin })
     pulledAt = startedAt
     if (content.seq !== before) numbers = new Map()
   }
@@ -78,6 +80,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
       await attached()
       await bring(null, false)
     }
+    kept.extent = await extentOfFile(connection, file!.schema)
   } catch (error) {
     connection.closeSync()
     throw error
@@ -163,7 +166,8 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
       const read = await own.runAndReadAll(`select seq, as_of from ${file.schema}.replica_state`)
       const [seq, asOf] = read.getRows()[0]!.map(Number)
       const seen = standings.list().filter(one => before.includes(one))
-      return seq === content.seq ? { asOf: content.asOf, numbers, standings: seen } : { asOf: asOf!, numbers: new Map(), standings: seen }
+      const alike = { foldVersion: content.foldVersion, extent: kept.extent, standings: seen }
+      return seq === content.seq ? { ...alike, asOf: content.asOf, numbers } : { ...alike, asOf: asOf!, numbers: new Map() }
     } catch (error) {
       throw fallbackOf(error)
     }

@@ -1,6 +1,6 @@
 import type { DuckDBConnection, DuckDBVector } from '@duckdb/node-api'
 import { Refusal } from '../../refusal.ts'
-import type { Dialect, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
+import type { Dialect, FactExtent, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
 import { type KeptStanding, standingTime } from './standings.ts'
 import { TABLES } from './tables.ts'
@@ -18,6 +18,9 @@ const dialectOf = (schema: string): Dialect => ({
   divideWide: (a, b) => `(${a} // ${b})`,
   wide: expression => `(${expression})::hugeint`,
   sum: expression => `exact_sum(${expression})`,
+  // Groups by numbers of one byte are counted in an array.
+  small: (expression, below) => (below <= 256 ? `(${expression})::utinyint` : expression),
+  moves: row => `${row}.moves`,
 })
 
 /** DuckDB's sum of 128 bits wraps around without an error. The sum of the same numbers as floats tells when. */
@@ -56,7 +59,13 @@ const exact = (value: unknown): Value => (typeof value === 'number' ? BigInt(val
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
 
 /** What is known of the transaction that is open: `numbers` of words, as far as they were asked for; the standings that it sees. */
-export type Snapshot = { asOf: number; numbers: Map<string, number>; standings: readonly KeptStanding[] }
+export type Snapshot = {
+  asOf: number
+  foldVersion: number
+  extent: FactExtent
+  numbers: Map<string, number>
+  standings: readonly KeptStanding[]
+}
 
 /**
  * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: called with
@@ -64,7 +73,16 @@ export type Snapshot = { asOf: number; numbers: Map<string, number>; standings: 
  */
 export async function onReplica(
   { connection, relations }: Session,
-  { schema, asOf, deadline, numbers, standings, want }: Snapshot & { schema: string; deadline: number; want: (at: number) => void },
+  {
+    schema,
+    asOf,
+    foldVersion,
+    extent,
+    deadline,
+    numbers,
+    standings,
+    want,
+  }: Snapshot & { schema: string; deadline: number; want: (at: number) => void },
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
   const words = `${schema}.${TABLES.words.name}`
@@ -90,6 +108,8 @@ export async function onReplica(
     driver: 'duckdb',
     dialect: dialectOf(schema),
     asOf,
+    foldVersion,
+    extent,
     async query({ text, relations: named = [] }) {
       for (const relation of named) {
         if (relations.get(relation.name) === relation) continue

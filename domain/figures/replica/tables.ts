@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto'
 import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from '../../facts/columns.ts'
+import { movesSql } from '../moves.ts'
 
 const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
 
-type Column = { name: string; type: string }
+/** `sql`: of Postgres, on the row `f`, for a column that its table does not have. */
+type Column = { name: string; type: string; sql?: string }
 
 /**
  * A table of facts as a replica has it: without environment, generation, seq and tombstones. `key`: names a row in tombstones. `isTombstone`: SQL
@@ -58,7 +60,7 @@ export const TABLES = {
   changes: {
     name: 'subscription_changes',
     key: 'id',
-    columns: [ID, USER_NO, ...columnsOf(CHANGE_COLUMNS)],
+    columns: [ID, USER_NO, ...columnsOf(CHANGE_COLUMNS), { name: 'moves', type: 'TINYINT', sql: movesSql('f') }],
     isTombstone: 'cause is null',
     isUnderGeneration: true,
     order: 'happened',
@@ -67,6 +69,10 @@ export const TABLES = {
 
 const ALL: readonly ReplicaTable[] = Object.values(TABLES)
 export const replicaTables = (): readonly ReplicaTable[] => ALL
+
+/** The columns of a row `f` of Postgres. */
+export const selectedColumns = ({ columns }: ReplicaTable): string =>
+  columns.map(({ name, sql }) => (sql ? `${sql} as ${name}` : `f.${name}`)).join(', ')
 
 const columnList = ({ columns }: ReplicaTable) => columns.map(({ name, type }) => `${name} ${type}`).join(', ')
 
@@ -82,4 +88,7 @@ export const createTables = (schema: string): string[] => [
 ]
 
 /** Names this form of the tables: a file of another form is of no use. */
-export const FORM = createHash('sha256').update(createTables('form').join(';')).digest('hex').slice(0, 12)
+export const FORM = createHash('sha256')
+  .update([...createTables('form'), ...ALL.map(selectedColumns)].join(';'))
+  .digest('hex')
+  .slice(0, 12)

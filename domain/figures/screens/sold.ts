@@ -1,9 +1,8 @@
 import type { Environment } from '../../environment.ts'
 import { scanContext } from '../charts/chart.ts'
 import type { Frame } from '../charts/frame.ts'
-import { amountSql } from '../charts/money.ts'
-import { transactionScan } from '../charts/scan.ts'
-import { countedRows, type Scan, type ScanContext } from '../charts/scan-rows.ts'
+import { amounts } from '../charts/scan.ts'
+import { countedRows, measuredCount, type Scan, type ScanContext } from '../charts/scan-rows.ts'
 import { ALL, emptyTally, tally } from '../charts/tally.ts'
 import { type LeftOutMoney, unconvertedTransactions } from '../charts/unconverted.ts'
 import { type FactAccess, withFacts } from '../open-source.ts'
@@ -16,22 +15,24 @@ export type SoldByScreens = Record<(typeof SOLD_TERMS)[number], bigint[]>
 /** Transactions that belong to any screen, or to the one of this id. Of all screens together nobody asks for refunds. */
 export type WhichScreens = { all: true } | { screen: string }
 
-const PURCHASE = 't.kind in (2, 3, 5)'
-const CANCELLABLE = 't.kind in (1, 2)'
+/** Kinds of transactions. */
+const PURCHASES = [2, 3, 5]
+const CANCELLABLE = [1, 2]
 
 /** No renewal has a screen. A refund has that of its transaction. */
 async function scanOfScreens(context: ScanContext, which: WhichScreens): Promise<Scan> {
-  const amount = amountSql('t', context.money)
-  const scan = transactionScan(context, 'all' in which ? 't.kind in (1, 2, 3, 5)' : 't.kind in (1, 2, 3, 5, 6)', {
+  const [AMOUNT, ROWS, CANCELLED] = [0, 1, 2]
+  const scan = amounts(context, 'all' in which ? 't.kind in (1, 2, 3, 5)' : 't.kind in (1, 2, 3, 5, 6)', {
+    measured: [measuredCount('1'), measuredCount(countedRows(`t.cancelled_at <= ${context.now}`))],
+    split: 't.kind',
     terms: [
-      countedRows('t.kind = 1'),
-      countedRows(PURCHASE),
-      `case when ${PURCHASE} then ${amount} else 0 end`,
-      `case when t.kind = 6 then ${amount} else 0 end`,
-      countedRows(CANCELLABLE),
-      countedRows(`${CANCELLABLE} and t.cancelled_at <= ${context.now}`),
+      { plus: ROWS, within: [1] },
+      { plus: ROWS, within: PURCHASES },
+      { plus: AMOUNT, within: PURCHASES },
+      { plus: AMOUNT, within: [6] },
+      { plus: ROWS, within: CANCELLABLE },
+      { plus: CANCELLED, within: CANCELLABLE },
     ],
-    isMoney: true,
   })
   return { ...scan, where: [...scan.where, await condition(context, which)] }
 }

@@ -1,0 +1,46 @@
+import type { DuckDBConnection } from '@duckdb/node-api'
+import type { FactExtent } from '../source.ts'
+import { TABLES } from './tables.ts'
+
+const OF_TRANSACTIONS = { sides: [''], amounts: ['amount', 'proceeds', 'usd_given', 'proceeds_usd'] }
+const OF_CHANGES = { sides: ['a_', 'b_'], amounts: ['amount', 'usd_given'] }
+const PARTS = new Map<string, typeof OF_TRANSACTIONS>([
+  [TABLES.transactions.name, OF_TRANSACTIONS],
+  [TABLES.changes.name, OF_CHANGES],
+])
+
+export const NO_EXTENT: FactExtent = { days: { first: Infinity, last: -Infinity }, currencies: [], bits: 1 }
+
+/** What both lie in. */
+const joined = (a: FactExtent, b: FactExtent): FactExtent => ({
+  days: { first: Math.min(a.days.first, b.days.first), last: Math.max(a.days.last, b.days.last) },
+  currencies: [...new Set([...a.currencies, ...b.currencies])],
+  bits: Math.max(a.bits, b.bits),
+})
+
+/** Widens an extent by the rows of `from`, which has the columns of the table `name`. Rows of other tables have none. */
+export async function widened(connection: DuckDBConnection, extent: FactExtent, name: string, from: string): Promise<FactExtent> {
+  const part = PARTS.get(name)
+  if (!part) return extent
+  const { sides, amounts } = part
+  const ofSides = (names: string[]) => sides.flatMap(side => names.map(column => `${side}${column}`))
+  const most = ofSides(amounts).flatMap(column => [`coalesce(max(${column}), 0)`, `-coalesce(min(${column}), 0)::hugeint`])
+  const days = ofSides(['bought_on']).map(column => `min(${column}), max(${column})`)
+  const [row] = (await connection.runAndReadAll(`select greatest(${most.join(', ')})::varchar, ${days.join(', ')} from ${from}`)).getRows()
+  const [largest, ...edges] = row!
+  const currencies = ofSides(['currency']).map(column => `select ${column} from ${from} where ${column} is not null group by 1`)
+  const words = (await connection.runAndReadAll(currencies.join(' union '))).getRows()
+  const known = edges.flatMap(day => (day === null ? [] : Number(day)))
+  return joined(extent, {
+    days: { first: Math.min(Infinity, ...known), last: Math.max(-Infinity, ...known) },
+    currencies: words.map(([word]) => Number(word)),
+    bits: Math.max(1, BigInt(largest as string).toString(2).length),
+  })
+}
+
+/** The extent of all facts of a file: some milliseconds for each million of them. */
+export async function extentOfFile(connection: DuckDBConnection, schema: string): Promise<FactExtent> {
+  let extent = NO_EXTENT
+  for (const name of PARTS.keys()) extent = await widened(connection, extent, name, `${schema}.${name}`)
+  return extent
+}
