@@ -46,8 +46,21 @@ export type Grid = { starts: readonly number[]; end: number }
 
 type Run = { first: number; last: number; start: number; step: number; until: number }
 
-/** The starts as runs of equal steps. */
-function runsOf({ starts, end }: Grid): Run[] {
+/** A division costs more than the comparisons that find one of fewer intervals. */
+const SHORTEST_RUN = 4
+
+/** The starts as runs of equal steps, in which single intervals are runs, too. */
+function runsOf(grid: Grid): Run[] {
+  return equalSteps(grid).flatMap(run => {
+    if (run.step === 0 || run.last - run.first + 1 >= SHORTEST_RUN) return run
+    return grid.starts.slice(run.first, run.last + 1).map((start, i): Run => {
+      const number = run.first + i
+      return { first: number, last: number, start, step: 0, until: grid.starts[number + 1] ?? run.until }
+    })
+  })
+}
+
+function equalSteps({ starts, end }: Grid): Run[] {
   const runs: Run[] = []
   for (const [i, start] of starts.entries()) {
     const until = starts[i + 1] ?? Math.max(end, start)

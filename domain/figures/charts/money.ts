@@ -18,10 +18,10 @@ export type MoneySql = { dialect: Dialect; exchange: Exchange; shares: ReadonlyM
 export type SideName = '' | 'a_' | 'b_'
 
 /**
- * A whole number by which rows are multiplied. `code`: SQL for a small number, or null, by which rows are added up; `valueOf`: what it stands for.
- * `sql`: the same of one row.
+ * A whole number by which rows are multiplied. `codes`: SQL for small numbers, or null, by which rows are added up; `valueOf`: what they stand for
+ * together. `sql`: the same of one row.
  */
-export type Multiplier = { code: string; sql: string; valueOf: (code: bigint | null) => bigint }
+export type Multiplier = { codes: string[]; sql: string; valueOf: (codes: (bigint | null)[]) => bigint }
 
 /** What an amount is multiplied by: the factor, or one of its digits. */
 export type FactorPart = number | 'whole'
@@ -72,32 +72,30 @@ export const isUnrated = (side: SideName = ''): string => `coalesce(f${side}.rat
 export const isLeftOut = (row: string, side: SideName = ''): string =>
   `${isUnrated(side)} and ${row}.${side}usd_given is null and ${row}.${side}amount <> 0`
 
-/** The shares of the amount that stores leave, in 10^-SHARE_PLACES, each once. All of it is the first. */
-function sharesOf({ shares }: MoneySql): bigint[] {
-  const all = [...shares.values()].flatMap(({ recurring, loyal, oneTime }) => [recurring, loyal, oneTime])
-  return [...new Set([WHOLE_SHARE, ...all])]
-}
-
-/** The share of a transaction: by its platform, without one all of it. `say`: SQL for a share. */
-function shareSql(row: string, { shares }: MoneySql, say: (share: bigint) => string): string {
-  const cases = [...shares].map(
-    ([platform, { recurring, loyal, oneTime }]) =>
-      `when ${platform} then case when ${row}.subscription is null then ${say(oneTime)} when ${row}.is_loyal then ${say(loyal)} else ${say(recurring)} end`,
-  )
-  const whole = say(WHOLE_SHARE)
-  return cases.length === 0 ? whole : `case ${row}.platform ${cases.join(' ')} else ${whole} end`
-}
+/** How a transaction is sold, by number: what decides the share that a store leaves. */
+const [STATED, ONE_TIME, LOYAL, RECURRING] = [1, 2, 3, 4]
 
 /** What is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
 export const proceedsBaseSql = (row: string, money: MoneySql): string =>
   ifRated(money, `coalesce(${row}.proceeds, ${row}.amount)`, `coalesce(${row}.proceeds_usd, ${row}.usd_given)`)
 
-/** All of the proceeds that are stated, else the share of the amount, in 10^-SHARE_PLACES. */
+/** All of the proceeds that are stated, else the share of the amount, in 10^-SHARE_PLACES: by the platform, without one all of it. */
 export function proceedsShare(row: string, money: MoneySql): Multiplier {
-  const shares = sharesOf(money)
   const isStated = `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
-  const sql = (say: (share: bigint) => string) => `case when ${isStated} then ${say(WHOLE_SHARE)} else ${shareSql(row, money, say)} end`
-  return { code: sql(share => String(shares.indexOf(share))), sql: sql(String), valueOf: code => shares[Number(code)]! }
+  const soldAs = `case when ${isStated} then ${STATED} when ${row}.subscription is null then ${ONE_TIME} when ${row}.is_loyal then ${LOYAL} else ${RECURRING} end`
+  const shareOf = (platform: number, sold: number): bigint => {
+    const shares = money.shares.get(platform)
+    if (!shares || sold === STATED) return WHOLE_SHARE
+    return sold === ONE_TIME ? shares.oneTime : sold === LOYAL ? shares.loyal : shares.recurring
+  }
+  const ofPlatform = (platform: number) =>
+    `case ${soldAs} ${[ONE_TIME, LOYAL, RECURRING].map(sold => `when ${sold} then ${shareOf(platform, sold)}`).join(' ')} else ${WHOLE_SHARE} end`
+  const cases = [...money.shares.keys()].map(platform => `when ${platform} then ${ofPlatform(platform)}`)
+  return {
+    codes: [soldAs, `${row}.platform`],
+    sql: cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`,
+    valueOf: ([sold, platform]) => shareOf(Number(platform), Number(sold)),
+  }
 }
 
 /** Whether a transaction states its amount or its proceeds in USD. */

@@ -42,7 +42,8 @@ export function monthlyFactor(row: string, products: ProductWords, side: SideNam
   const length = `${row}.${side}length`
   const cases = Object.entries(OF_LENGTHS).map(([number, factor]) => `when ${number} then ${factor}`)
   const ofLength = `case ${length} ${cases.join(' ')} else ${OF_A_MONTH} end`
-  if (!hasDurations(products)) return { code: length, sql: ofLength, valueOf: code => BigInt(OF_LENGTHS[Number(code)] ?? OF_A_MONTH) }
+  if (!hasDurations(products))
+    return { codes: [length], sql: ofLength, valueOf: ([code]) => BigInt(OF_LENGTHS[Number(code)] ?? OF_A_MONTH) }
   const sql = `coalesce(case when not ${row}.${side}is_intro then d${side}.monthly end, ${ofLength})`
-  return { code: sql, sql, valueOf: code => code! }
+  return { codes: [sql], sql, valueOf: ([factor]) => factor! }
 }

@@ -43,7 +43,7 @@ export async function tally(context: ScanContext, scan: Scan, options: TallyOpti
     ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
     `${context.source.dialect.small(placeSql(context, scan, options), grid.starts.length + 1)} as place`,
     ...(scan.split === null ? [] : [`${scan.split} as split`]),
-    ...scan.multipliers.map(({ code }, i) => `${code} as m${i}`),
+    ...scan.multipliers.flatMap(({ codes }, i) => codes.map((code, j) => `${code} as ${codeName(i, j)}`)),
   ]
   const rows = await context.source.query({
     text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')} from ${scan.from}${division.joins}
@@ -83,6 +83,9 @@ function conditionsFor(
   ]
 }
 
+const LEFT_OUT = 'left_out'
+const codeName = (multiplier: number, code: number): string => `m${multiplier}_${code}`
+
 /** A column of sums. `measured`: the index of what is summed, multiplied by `weight`; null: what is left out. */
 type SumColumn = { name: string; sql: string; measured: number | null; weight: bigint }
 
@@ -97,7 +100,7 @@ function columnsOf({ source: { dialect }, money }: ScanContext, scan: Scan, term
     return Array.from({ length: digits }, (_, i) => column(i, `sum(${sql(i)})`, 1n << BigInt(i * digitBits)))
   })
   if (!withLeftOut || scan.leftOut === null || money.exchange.isRated) return ofMeasured
-  return [...ofMeasured, { name: 'left_out', sql: `sum(${scan.leftOut})`, measured: null, weight: 1n }]
+  return [...ofMeasured, { name: LEFT_OUT, sql: `sum(${scan.leftOut})`, measured: null, weight: 1n }]
 }
 
 const zeros = (terms: number) => new Array<bigint>(terms).fill(0n)
@@ -112,6 +115,16 @@ type Summed = { intervals: number; width: number; terms: readonly (Term & { i: n
 function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }: Summed): Map<number, Tally> {
   const tallies = new Map<number, Tally>()
   const number = (row: FigureRow, name: string) => (row[name] as bigint | null) ?? 0n
+  const isWithLeftOut = columns.some(({ name }) => name === LEFT_OUT)
+  const digitsOf = scan.measured.map((_, index) => columns.filter(({ measured }) => measured === index))
+  const valueOf = (row: FigureRow, index: number) => {
+    const { multiplier } = scan.measured[index]!
+    let value = 0n
+    for (const { name, weight } of digitsOf[index]!) value += weight === 1n ? number(row, name) : weight * number(row, name)
+    if (multiplier === undefined) return value
+    const { codes, valueOf: times } = scan.multipliers[multiplier]!
+    return value * times(codes.map((_, i) => row[codeName(multiplier, i)] as bigint | null))
+  }
   for (const row of rows) {
     const of = row.number === undefined ? ALL : Number(row.number)
     const one = tallies.get(of) ?? emptyTally(intervals, width)
@@ -119,28 +132,30 @@ function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }:
     const place = Number(row.place)
     const sums = place === intervals ? one.before : one.at[place]!
     const split = scan.split === null ? null : Number(row.split)
-    const values = new Map<number | null, bigint>()
-    for (const { name, measured, weight } of columns) values.set(measured, (values.get(measured) ?? 0n) + weight * number(row, name))
-    const valueOf = (index: number) => {
-      const { multiplier } = scan.measured[index]!
-      return multiplier === undefined
-        ? values.get(index)!
-        : values.get(index)! * scan.multipliers[multiplier]!.valueOf(row[`m${multiplier}`] as bigint | null)
-    }
     for (const { i, plus, minus, within } of terms) {
       if (within && !within.includes(split!)) continue
-      sums[i]! += minus === undefined ? valueOf(plus) : valueOf(plus) - valueOf(minus)
+      sums[i]! += valueOf(row, plus) - (minus === undefined ? 0n : valueOf(row, minus))
     }
-    if (values.has(null)) sums[width - 1]! += values.get(null)!
+    if (isWithLeftOut) sums[width - 1]! += number(row, LEFT_OUT)
   }
   return tallies
 }
 
-const plus = (a: readonly bigint[], b: readonly bigint[]): bigint[] => a.map((value, i) => value + b[i]!)
+/** Adds to sums in place: there may be hundreds of tallies, of hundreds of intervals each. */
+function addTo(sums: bigint[], more: readonly bigint[]): void {
+  for (const [i, value] of more.entries()) if (value !== 0n) sums[i]! += value
+}
 
 /** The sum of tallies of one scan. */
-export const added = (tallies: readonly Tally[]): Tally =>
-  tallies.reduce((sum, one) => ({ before: plus(sum.before, one.before), at: sum.at.map((sums, i) => plus(sums, one.at[i]!)) }))
+export function added(tallies: readonly Tally[]): Tally {
+  const [first, ...others] = tallies
+  const sum: Tally = { before: [...first!.before], at: first!.at.map(sums => [...sums]) }
+  for (const { before, at } of others) {
+    addTo(sum.before, before)
+    for (const [i, sums] of at.entries()) addTo(sum.at[i]!, sums)
+  }
+  return sum
+}
 
 /** The tallies of several scans as one, their terms one after the other. */
 export function beside(tallies: Tally[]): Tally {

@@ -15,6 +15,7 @@ const DAY = 86_400
 
 /** Whether any transaction is in a currency without a rate. */
 export async function hasUnrated({ source, money }: ScanContext): Promise<boolean> {
+  if (money.exchange.isRated) return false
   const text = `select 1 as one from ${source.dialect.tables.transactions} t where t.amount <> 0 and not (${hasFactor('t.currency', money.exchange)}) limit 1`
   return (await source.query({ text })).length > 0
 }

@@ -35,89 +35,87 @@ const FIRST_OF_RENEWAL = 7
 /** From this version of the rules on, facts have that bit. */
 const WITH_FIRST_OF_RENEWAL = 2
 
-const has = (bit: number): string => `(t.firsts & ${1 << bit}) <> 0`
+/** The bits of facts that were folded before there was the last one. They are slow to find, and only until the facts are folded anew. */
+const FIRSTS_OF_OLD_FACTS = `(t.firsts | case when t.renewal is not null
+  and row_number() over (partition by t.user_no, t.renewal order by t.happened, t.id) = 1 then ${1 << FIRST_OF_RENEWAL} else 0 end)`
 
-/** The transactions `t` of the members, with `segment`, `cohort` and `period`, and the factors `f`. */
+/** The transactions `t` of the members, with `segment`, `cohort`, `period` and `bits`, and the factors `f`. */
 function paid(source: FactSource, { members, mode, ages, money, exchange }: PaymentsAsked) {
   const { anchor, condition, segments, now, starts } = members
   const { dialect } = source
   const isRestricted = condition !== null || segments !== null
   const own = `t.${anchor}`
-  const age = `greatest(t.happened - ${own}, 0)`
+  const age = `case when t.happened < ${own} then 0 else t.happened - ${own} end`
   const [period, which] =
     mode === 'by_days'
       ? [
-          dialect.small(intervalSql(age, ages.grid, dialect.divide), ages.grid.starts.length),
-          `t.kind between 2 and 5 and t.amount > 0 and ${age} < ${ages.grid.end}`,
+          dialect.small(intervalSql(`(${age})`, ages.grid, dialect.divide), ages.grid.starts.length),
+          `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`,
         ]
       : ['t.renewal', `t.renewal <= ${LAST_RENEWAL}`]
+  const keys = [
+    ...(segments === null ? [] : ['m.segment']),
+    `${dialect.small(cohortSql(own, members, source), starts.length)} as cohort`,
+    `${period} as period`,
+    `${source.foldVersion < WITH_FIRST_OF_RENEWAL ? FIRSTS_OF_OLD_FACTS : 't.firsts'} as bits`,
+  ]
   return {
     text: `from (
-        select t.*, ${isRestricted ? 'm.segment' : '0'} as segment, ${dialect.small(cohortSql(own, members, source), starts.length)} as cohort, ${period} as period
+        select t.*, ${keys.join(', ')}
         from ${dialect.tables.transactions} t ${isRestricted ? `join (${memberRows(source, members)}) m on m.user_no = t.user_no` : ''}
         where ${which} and t.happened <= ${now} and ${anchored(own, members)}
       ) t ${money.join}`,
-    first: mode === 'by_days' ? ages.first : 0,
+    keys: [...(segments === null ? [] : ['t.segment']), 't.cohort', 't.period', 't.bits', 't.subscription is null as is_one_time'],
     relations: [...members.relations, exchange.factors],
   }
 }
 
-/** How each figure is counted. The facts know who pays for the first time in a period, so nothing is counted twice. */
-function counts({ anchor, now }: Members, mode: CohortMode, foldVersion: number): string {
-  const bit = Object.values(ANCHORS).indexOf(anchor)
-  const counted = (condition: string) => `count(*) filter (where ${condition})`
-  const users = (condition: string) =>
-    foldVersion >= WITH_FIRST_OF_RENEWAL
-      ? counted(`${has(FIRST_OF_RENEWAL)} and ${condition}`)
-      : `count(distinct t.user_no) filter (where ${condition})`
-  const [payers, firstPayers, subscriptions, firstPaid, open] =
-    mode === 'by_days'
-      ? [
-          counted(has(USER_BIT + bit)),
-          counted('t.paid_before is null'),
-          counted(has(SUBSCRIPTION_BIT + bit)),
-          counted(has(FIRST_OF_SUBSCRIPTION)),
-          '0',
-        ]
-      : // Whoever paid any period has paid the first one.
-        [users('true'), users('t.period = 1'), 'count(*)', counted('t.period = 1'), counted(`t.open_until > ${now}`)]
-  return `${payers} as payers, ${firstPayers} as first_payers, ${subscriptions} as subscriptions, ${firstPaid} as first_paid, ${open} as open`
-}
+const number = (row: FigureRow, name: string): number => Number(row[name] ?? 0n)
 
-/** Rows of a period that are of subscriptions, and rows that are not. */
-function paymentRows(rows: FigureRow[], { parts }: PaidMoney, first: number): PaymentRow[] {
-  return rows.map(row => {
-    const sum = parts.reduce((total, { weight }, i) => total + weight * ((row[`p${i}`] as bigint | null) ?? 0n), 0n)
-    return {
-      segment: Number(row.segment),
-      cohort: Number(row.cohort),
-      period: Number(row.period) + first,
-      payers: Number(row.payers),
-      firstPayers: Number(row.first_payers),
-      subscriptions: Number(row.subscriptions),
-      firstPaid: Number(row.first_paid),
-      open: Number(row.open),
-      revenue: sum,
-      recurring: row.is_one_time ? 0n : sum,
-    }
-  })
+/** Rows that have the same bits. The facts know who pays for the first time in a period, so nothing is counted twice. */
+function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: PaymentsAsked): PaymentRow {
+  const bit = Object.values(ANCHORS).indexOf(members.anchor)
+  const [rows, bits] = [number(row, 'rows'), number(row, 'bits')]
+  const having = (one: number) => ((bits & (1 << one)) === 0 ? 0 : rows)
+  const isByDays = mode === 'by_days'
+  const period = number(row, 'period') + (isByDays ? ages.first : 0)
+  // Whoever paid any period has paid the first one.
+  const ofFirst = (count: number) => (period === 1 ? count : 0)
+  const revenue = parts.reduce((sum, { weight }, i) => sum + weight * ((row[`p${i}`] as bigint | null) ?? 0n), 0n)
+  return {
+    segment: number(row, 'segment'),
+    cohort: number(row, 'cohort'),
+    period,
+    payers: having(isByDays ? USER_BIT + bit : FIRST_OF_RENEWAL),
+    firstPayers: isByDays ? rows - number(row, 'later') : ofFirst(having(FIRST_OF_RENEWAL)),
+    subscriptions: isByDays ? having(SUBSCRIPTION_BIT + bit) : rows,
+    firstPaid: isByDays ? having(FIRST_OF_SUBSCRIPTION) : ofFirst(rows),
+    open: number(row, 'open'),
+    revenue,
+    recurring: row.is_one_time ? 0n : revenue,
+  }
 }
 
 /** The payments of all segments, cohorts and periods that have any, and the transactions that are missing in their money. */
 export async function readPayments(source: FactSource, asked: PaymentsAsked): Promise<{ rows: PaymentRow[]; unconverted: LeftOutMoney[] }> {
-  const { text, first, relations } = paid(source, asked)
+  const { text, keys, relations } = paid(source, asked)
   const { parts, isMissing } = asked.money
-  const isExact = parts.length === 1
-  const sums = parts.map(({ sql }, i) => `${isExact ? source.dialect.sum(sql) : `sum(${sql})`} as p${i}`)
+  const [whole] = parts
+  const money = parts.length === 1 ? [`${source.dialect.sum(whole!.sql)} as p0`] : parts.map(({ sql }, i) => `sum(${sql}) as p${i}`)
+  const columns = [
+    ...keys,
+    'count(*) as rows',
+    asked.mode === 'by_days' ? 'count(t.paid_before) as later' : `count(case when t.open_until > ${asked.members.now} then 1 end) as open`,
+    ...money,
+    ...(asked.exchange.isRated ? [] : [`count(case when ${isMissing} then 1 end) as missing`]),
+  ]
   const rows = await source.query({
-    text: `select t.segment, t.cohort, t.period, t.subscription is null as is_one_time, ${counts(asked.members, asked.mode, source.foldVersion)},
-      ${sums.join(', ')}, count(*) filter (where ${isMissing}) as missing
-      ${text} group by 1, 2, 3, 4`,
+    text: `select ${columns.join(', ')} ${text} group by ${keys.map((_, i) => i + 1).join(', ')}`,
     relations,
   })
-  const isComplete = rows.every(row => row.missing === 0n)
+  const isComplete = rows.every(row => number(row, 'missing') === 0)
   return {
-    rows: paymentRows(rows, asked.money, first),
+    rows: rows.map(row => paymentsOf(row, asked)),
     unconverted: isComplete ? [] : await unconvertedOf(source, `${text} where ${isMissing}`, relations),
   }
 }

@@ -1,4 +1,4 @@
-import type { DuckDBConnection, DuckDBVector } from '@duckdb/node-api'
+import type { DuckDBConnection, DuckDBResultReader, DuckDBVector } from '@duckdb/node-api'
 import { Refusal } from '../../refusal.ts'
 import type { Dialect, FactExtent, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
@@ -53,7 +53,18 @@ async function addRelation(connection: DuckDBConnection, { name, columns }: Figu
   }
 }
 
-const exact = (value: unknown): Value => (typeof value === 'number' ? BigInt(value) : (value as Value))
+/** The rows of an answer. There may be tens of thousands of them: their values are replaced in place. */
+function rowsOf(read: DuckDBResultReader): FigureRow[] {
+  const rows = read.getRowObjects() as Record<string, Value | number>[]
+  const names = read.columnNames()
+  for (const row of rows) {
+    for (const name of names) {
+      const value = row[name]
+      if (typeof value === 'number') row[name] = BigInt(value)
+    }
+  }
+  return rows as FigureRow[]
+}
 
 /** A connection, with the relations that it has as temporary tables. */
 export type Session = { connection: DuckDBConnection; relations: Map<string, FigureRelation> }
@@ -97,7 +108,7 @@ export async function onReplica(
     }, left)
     try {
       const read = await (texts ? connection.runAndReadAll(text, [listValue(texts)], [LIST(VARCHAR)]) : connection.runAndReadAll(text))
-      return read.getRowObjects().map(row => Object.fromEntries(Object.entries(row).map(([name, value]) => [name, exact(value)])))
+      return rowsOf(read)
     } catch (error) {
       throw isLate ? tooLate : fallbackOf(error)
     } finally {
