@@ -86,7 +86,9 @@ const refunded: fc.Arbitrary<Refunded> = fc.record({
   part: fc.constantFrom('all', 'all', 'some', 'twice'),
 })
 
-const price = fc.constantFrom('9.99', '9.99', '4.990000', '0.01', '119', '1234567.891234')
+const usualPrice = fc.constantFrom('9.99', '9.99', '4.990000', '0.01', '119', '1234567.891234')
+/** One of it makes the amounts of the environment too large for products of 64 bits. */
+const price = fc.oneof({ weight: 40, arbitrary: usualPrice }, { weight: 1, arbitrary: fc.constant('99999999999.99') })
 
 const gap = fc.constantFrom(0, 0, 0, 0, 0, 0, 0, -HOUR, -5 * DAY, DAY - 1, DAY, DAY + 1, 5 * DAY, 59 * DAY, 61 * DAY)
 const length = fc.oneof(
