@@ -35,7 +35,7 @@ const FEWEST_DIGIT_BITS = 12
 const bitsOf = (value: bigint): number => value.toString(2).length
 
 /** The relation of factors. `amountBits`: no amount has more; null: unknown. */
-export function relationOf(
+export function factorRelation(
   rows: readonly Rows[],
   days: Days,
   amountBits: number | null,

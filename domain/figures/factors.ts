@@ -1,6 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import { factorsTo, ratesVersion } from '../rates/factors.ts'
-import { type Exchange, GIVEN_USD, type Rows, relationOf } from './exchange.ts'
+import { type Exchange, factorRelation, GIVEN_USD, type Rows } from './exchange.ts'
 import type { FactSource } from './source.ts'
 
 const DAY = 86_400
@@ -55,7 +55,7 @@ export async function loadExchange(db: Db, source: FactSource, target: Target): 
   // One row at least: a fact without an amount finds any.
   const others = source.extent && rows.length > 0 ? unrated : [...unrated, GIVEN_USD]
   const exchange: Exchange = {
-    ...relationOf([...rows, ...others.map(number => ({ number, isRated: false, spans: ofUsd }))], days, source.extent ? bits : null),
+    ...factorRelation([...rows, ...others.map(number => ({ number, isRated: false, spans: ofUsd }))], days, source.extent ? bits : null),
     ...days,
     rated: ratedNumbers,
     isWhole: source.extent !== null,

@@ -4,7 +4,7 @@ import { conditionsOf, type Restriction } from '../restriction.ts'
 import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
-import { countedRows, type Measured, measuredCount, type ScanContext } from './scan-rows.ts'
+import { countedRows, type MeasuredSum, measuredCount, type ScanContext } from './scan-rows.ts'
 import { type Division, UNDIVIDED } from './tally.ts'
 
 /** Rows of (user_no, happened), of which users are counted once in each interval. */
@@ -66,7 +66,7 @@ export function firstPayments(
   { source: { dialect }, restriction }: ScanContext,
   { grid, before, window }: Pick<Frame, 'grid' | 'before' | 'window'>,
   division: Division,
-): [inInterval: Measured, inWindow: Measured] | null {
+): [inInterval: MeasuredSum, inWindow: MeasuredSum] | null {
   if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
   const since = (start: string) => measuredCount(countedRows(`coalesce(t.paid_before, 0) < ${start}`))
   return [

@@ -4,7 +4,7 @@ import type { Frame } from './frame.ts'
 import type { Measure, ScanCode } from './measure.ts'
 import type { Quotient } from './rounding.ts'
 import { PAYMENTS, scanOf } from './scan.ts'
-import type { Measured, Scan, ScanContext } from './scan-rows.ts'
+import type { MeasuredSum, Scan, ScanContext } from './scan-rows.ts'
 import { ALL, added, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
@@ -114,7 +114,7 @@ async function talliesOf(
   { scans, kind, frame, most }: LinePlan,
   rows: readonly (readonly number[])[],
   divide: Divide,
-  payments: readonly Measured[],
+  payments: readonly MeasuredSum[],
 ): Promise<Tallies> {
   const reach = kind === 'stock' ? 'since ever' : 'within'
   const numbers = new Set<number>()
@@ -134,7 +134,7 @@ async function talliesOf(
 }
 
 /** The scan `billed` with further counts of what was paid. */
-const withPayments = (scan: Scan, payments: readonly Measured[]): Scan => ({
+const withPayments = (scan: Scan, payments: readonly MeasuredSum[]): Scan => ({
   ...scan,
   measured: [...scan.measured, ...payments],
   terms: [...scan.terms, ...payments.map((_, i) => ({ plus: scan.measured.length + i, within: [PAYMENTS] }))],

@@ -23,7 +23,7 @@ export type ScanContext = {
  * What a scan sums. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of the
  * scan's multiplier that each row is multiplied by.
  */
-export type Measured = { isMoney: boolean; sql: (part: FactorPart) => string; multiplier?: number }
+export type MeasuredSum = { isMoney: boolean; sql: (part: FactorPart) => string; multiplier?: number }
 
 /** A sum that figures are made of: of these measured columns, `minus` those, over the rows in which the split has one of the values `within` (all). */
 export type Term = { plus: number; minus?: number; within?: readonly number[] }
@@ -38,7 +38,7 @@ export type Scan = {
   from: string
   happened: string
   where: string[]
-  measured: Measured[]
+  measured: MeasuredSum[]
   split: string | null
   multipliers: Multiplier[]
   terms: Term[]
@@ -48,10 +48,10 @@ export type Scan = {
 }
 
 /** A number of rows or of units, and a measured count of the rows that meet a condition. */
-export const measuredCount = (sql: string): Measured => ({ isMoney: false, sql: () => sql })
+export const measuredCount = (sql: string): MeasuredSum => ({ isMoney: false, sql: () => sql })
 
 /** Terms that are the measured columns themselves, one after the other. */
-export const plainTerms = (measured: readonly Measured[]): Term[] => measured.map((_, plus) => ({ plus }))
+export const plainTerms = (measured: readonly MeasuredSum[]): Term[] => measured.map((_, plus) => ({ plus }))
 
 /** SQL for the part of one row in a term, by whole factors. */
 export function termOfRow({ measured, split, multipliers }: Scan, { plus, minus, within }: Term): string {

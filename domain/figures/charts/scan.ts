@@ -8,7 +8,7 @@ import {
   columnIn,
   countedRows,
   counts,
-  type Measured,
+  type MeasuredSum,
   measuredCount,
   plainTerms,
   type Scan,
@@ -44,7 +44,7 @@ export function transactionScan(
 /** Transactions of these kinds with their converted amounts, which are measured first. */
 export function amounts(context: ScanContext, kinds: string, { measured, ...parts }: Parts): Scan {
   const { money } = context
-  const amount: Measured = { isMoney: true, sql: part => amountSql('t', money, part) }
+  const amount: MeasuredSum = { isMoney: true, sql: part => amountSql('t', money, part) }
   return transactionScan(context, kinds, {
     ...parts,
     measured: [amount, ...measured],

@@ -1,7 +1,7 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
-import { scanRelations } from './scan.ts'
 import type { FactorPart } from './money.ts'
+import { scanRelations } from './scan.ts'
 import type { Scan, ScanContext, Term } from './scan-rows.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
@@ -117,7 +117,7 @@ function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }:
   const number = (row: FigureRow, name: string) => (row[name] as bigint | null) ?? 0n
   const isWithLeftOut = columns.some(({ name }) => name === LEFT_OUT)
   const digitsOf = scan.measured.map((_, index) => columns.filter(({ measured }) => measured === index))
-  const valueOf = (row: FigureRow, index: number) => {
+  const sumOf = (row: FigureRow, index: number) => {
     const { multiplier } = scan.measured[index]!
     let value = 0n
     for (const { name, weight } of digitsOf[index]!) value += weight === 1n ? number(row, name) : weight * number(row, name)
@@ -134,7 +134,7 @@ function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }:
     const split = scan.split === null ? null : Number(row.split)
     for (const { i, plus, minus, within } of terms) {
       if (within && !within.includes(split!)) continue
-      sums[i]! += valueOf(row, plus) - (minus === undefined ? 0n : valueOf(row, minus))
+      sums[i]! += sumOf(row, plus) - (minus === undefined ? 0n : sumOf(row, minus))
     }
     if (isWithLeftOut) sums[width - 1]! += number(row, LEFT_OUT)
   }

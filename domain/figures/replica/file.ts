@@ -5,14 +5,14 @@ import type { Db } from '../../../store/connect.ts'
 import { sqlText } from '../../../store/files/duckdb.ts'
 import type { Environment } from '../../environment.ts'
 import { isTaken } from './failure.ts'
-import type { Stored } from './pull.ts'
+import type { FileContent } from './pull.ts'
 import { createTables, FORM } from './tables.ts'
 
 /** Processes of a machine that share a folder; each has files of its own. */
 const MOST_PROCESSES = 64
 
 /** An attached file. `content`: null while its tables are empty. */
-export type ReplicaFile = { path: string; schema: string; content: Stored | null }
+export type ReplicaFile = { path: string; schema: string; content: FileContent | null }
 
 const ORIGIN = `select concat_ws(' ', (select oid from pg_database where datname = current_database()), e.id, extract(epoch from e.created_at)) as origin
   from environments e where e.id = $1`
@@ -69,7 +69,7 @@ async function create(connection: DuckDBConnection, path: string, schema: string
 }
 
 /** undefined: the file is not one of these facts, or was not filled to its end. */
-async function contentOf(connection: DuckDBConnection, schema: string, origin: string): Promise<Stored | undefined> {
+async function contentOf(connection: DuckDBConnection, schema: string, origin: string): Promise<FileContent | undefined> {
   const read = await connection.runAndReadAll(`select origin, generation, seq, as_of from ${schema}.replica_state`)
   const row = read.getRowObjects()[0]
   if (row?.origin !== origin) return undefined

@@ -11,9 +11,9 @@ import type { Standings } from './standings.ts'
 import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
 /** What a file has: all facts of a generation up to `seq`. `asOf`: everything recorded before counts, in the time of the environment. */
-export type Stored = { generation: number; seq: number; asOf: number }
+export type FileContent = { generation: number; seq: number; asOf: number }
 /** The same, with the version of the rules by which they were folded. */
-export type Content = Stored & { foldVersion: number }
+export type Content = FileContent & { foldVersion: number }
 
 /** What is known of a file and holds for all states of it: nothing that it ever had lies outside of the extent. */
 export type Kept = { extent: FactExtent }
@@ -38,7 +38,7 @@ const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transa
 export async function pull(
   pool: Pool,
   target: PullTarget,
-  { known, verify, origin }: { known: Stored | null; verify: boolean; origin: string },
+  { known, verify, origin }: { known: FileContent | null; verify: boolean; origin: string },
 ): Promise<Content> {
   const tx = await pool.connect()
   let broken: Error | undefined
@@ -62,7 +62,7 @@ export async function pull(
 async function apply(
   tx: Tx,
   target: PullTarget,
-  { known, content, origin }: { known: Stored | null; content: Content; origin: string },
+  { known, content, origin }: { known: FileContent | null; content: Content; origin: string },
 ): Promise<void> {
   const { connection, schema } = target
   await connection.run('begin')
@@ -83,7 +83,7 @@ async function apply(
 }
 
 /** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
-async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Stored | null, content: Content): Promise<void> {
+async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
   const { environment, connection, schema, standings, kept } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]

@@ -8,7 +8,7 @@ import type { FactSource } from '../source.ts'
 import { extentOfFile, NO_EXTENT } from './extent.ts'
 import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
-import { type Content, type Kept, pull, type Stored } from './pull.ts'
+import { type Content, type FileContent, type Kept, pull } from './pull.ts'
 import { onReplica, type Session, type Snapshot } from './source.ts'
 import { dropStandings, type Standings, standingsOf } from './standings.ts'
 
@@ -63,7 +63,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   /** Of words of the facts, as far as they were asked for. */
   let numbers = new Map<string, number>()
   const kept: Kept = { extent: NO_EXTENT }
-  const bring = async (stored: Stored | null, verify: boolean) => {
+  const bring = async (stored: FileContent | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
     content = await pull(pool, { connection, schema: file.schema, folder, environment, standings, kept }, { known: stored, verify, origin })
