@@ -10,6 +10,9 @@ if (Number(process.versions.node.split('.')[0]) < OLDEST) {
   )
   process.exit(1)
 }
+// A question to a replica of the facts holds a thread of the pool until DuckDB has answered. Two of them and a pull would leave one of four for
+// files, names and compression.
+process.env.UV_THREADPOOL_SIZE ??= '8'
 // The size of V8's young generation, in MB (default 16). What streams through a worker dies young, but outside of V8's heap, where room
 // only lets it pile up: 226 MB after eight exports instead of 110. An API process parses large batches and collects less often with
 // more room. One process for all stays in between. execve keeps the process number.

@@ -9,7 +9,8 @@ type Column = { name: string; type: string; sql?: string }
 
 /**
  * A table of facts as a replica has it: without environment, generation, seq and tombstones. `key`: names a row in tombstones. `isTombstone`: SQL
- * on a row of Postgres; null: the table has none, and a row with a known key does not change. `order`: in which a new file has the rows.
+ * on a row of Postgres; null: the table has none, and a row with a known key does not change. `order`: in which a new file has the rows. `checks`: what
+ * the statements on a replica rely on; a row that is otherwise makes the replica useless, and Postgres answers.
  */
 export type ReplicaTable = {
   name: string
@@ -18,6 +19,7 @@ export type ReplicaTable = {
   isTombstone: string | null
   isUnderGeneration: boolean
   order: string
+  checks?: readonly string[]
 }
 
 /** Where a fact comes from is asked of Postgres alone; nothing in a replica names a person. */
@@ -25,6 +27,9 @@ const KEPT_OUT = ['purchase', 'event']
 
 const columnsOf = (columns: readonly (readonly [name: string, type: string, ...unknown[]])[]): Column[] =>
   columns.filter(([name]) => !KEPT_OUT.includes(name)).map(([name, type]) => ({ name, type: TYPES[type]! }))
+
+/** An amount finds its factor of exchange by these; without them it would be missing in a sum. */
+const findsFactor = (side: string): string => `${side}amount is null or (${side}currency is not null and ${side}bought_on is not null)`
 
 const ID = { name: 'id', type: 'BIGINT' }
 const USER_NO = { name: 'user_no', type: 'BIGINT' }
@@ -56,6 +61,7 @@ export const TABLES = {
     isTombstone: 'kind is null',
     isUnderGeneration: true,
     order: 'happened',
+    checks: [findsFactor('')],
   },
   changes: {
     name: 'subscription_changes',
@@ -64,6 +70,7 @@ export const TABLES = {
     isTombstone: 'cause is null',
     isUnderGeneration: true,
     order: 'happened',
+    checks: ['a_', 'b_'].map(findsFactor),
   },
 } as const satisfies Record<string, ReplicaTable>
 
@@ -74,7 +81,8 @@ export const replicaTables = (): readonly ReplicaTable[] => ALL
 export const selectedColumns = ({ columns }: ReplicaTable): string =>
   columns.map(({ name, sql }) => (sql ? `${sql} as ${name}` : `f.${name}`)).join(', ')
 
-const columnList = ({ columns }: ReplicaTable) => columns.map(({ name, type }) => `${name} ${type}`).join(', ')
+const columnList = ({ columns, checks = [] }: ReplicaTable) =>
+  [...columns.map(({ name, type }) => `${name} ${type}`), ...checks.map(check => `check (${check})`)].join(', ')
 
 /**
  * One row. `origin`: of which database and environment these facts are. The file has all facts up to `seq`, as they were at `as_of` (Unix seconds
