@@ -10,8 +10,8 @@ export const GIVEN_USD = -1
  * ÷ 10^15 is the amount in the target currency. Where it is 0, the currency has no rate, and the factor is that of USD, for the amount that the
  * sender stated. f0, f1, …: the digits of the factor in the base 2^`digitBits`, the lowest first. The product of an amount and a digit has 64
  * bits, so that such products are added up far faster than whole ones; `digits` is 0 where the amounts are not known to be small enough.
- * `isWhole`: every fact finds its row; `isRated`: one that has a rate. `rated`: the numbers of the currencies that have rates. Days before `first` have the factor of the first,
- * days after `last` that of the last; `areAll`: there are none.
+ * `isWhole`: every fact finds its row; `isRated`: one that has a rate, unless its amounts are 0. `rated`: the numbers of the currencies that have
+ * rates. Days before `first` have the factor of the first, days after `last` that of the last; `areAll`: there are none.
  */
 export type Exchange = {
   factors: FigureRelation

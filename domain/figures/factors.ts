@@ -37,8 +37,8 @@ export async function loadExchange(db: Db, source: FactSource, target: Target): 
   const { rated, exchanges } = await keptOf(db)
   const numbers = await source.numbersOf([...new Set([...rated.map(({ currency }) => currency), 'USD', target.currency])])
   const days = target.rateDate === null ? await daysOf(source, rated, target.now) : { first: 0, last: 0, areAll: true }
-  const { currencies = [], bits = 0 } = source.extent ?? {}
-  const key = JSON.stringify([target.currency, target.rateDate, days, [...numbers].sort(), [...currencies].sort(), bits])
+  const { currencies = [], paid = [], bits = 0 } = source.extent ?? {}
+  const key = JSON.stringify([target.currency, target.rateDate, days, [...numbers].sort(), [...currencies].sort(), [...paid].sort(), bits])
   const known = exchanges.get(key)
   if (known) return known
   const own = ['USD', ...rated.map(({ currency }) => currency).filter(currency => numbers.has(currency))]
@@ -59,7 +59,7 @@ export async function loadExchange(db: Db, source: FactSource, target: Target): 
     ...days,
     rated: ratedNumbers,
     isWhole: source.extent !== null,
-    isRated: source.extent !== null && unrated.length === 0,
+    isRated: source.extent !== null && paid.every(number => ratedNumbers.includes(number)),
   }
   if (exchanges.size >= MOST_KEPT) exchanges.clear()
   exchanges.set(key, exchange)

@@ -9,12 +9,13 @@ const PARTS = new Map<string, typeof OF_TRANSACTIONS>([
   [TABLES.changes.name, OF_CHANGES],
 ])
 
-export const NO_EXTENT: FactExtent = { days: { first: Infinity, last: -Infinity }, currencies: [], bits: 1 }
+export const NO_EXTENT: FactExtent = { days: { first: Infinity, last: -Infinity }, currencies: [], paid: [], bits: 1 }
 
 /** What both lie in. */
 const joined = (a: FactExtent, b: FactExtent): FactExtent => ({
   days: { first: Math.min(a.days.first, b.days.first), last: Math.max(a.days.last, b.days.last) },
   currencies: [...new Set([...a.currencies, ...b.currencies])],
+  paid: [...new Set([...a.paid, ...b.paid])],
   bits: Math.max(a.bits, b.bits),
 })
 
@@ -28,12 +29,17 @@ export async function widened(connection: DuckDBConnection, extent: FactExtent, 
   const days = ofSides(['bought_on']).map(column => `min(${column}), max(${column})`)
   const [row] = (await connection.runAndReadAll(`select greatest(${most.join(', ')})::varchar, ${days.join(', ')} from ${from}`)).getRows()
   const [largest, ...edges] = row!
-  const currencies = ofSides(['currency']).map(column => `select ${column} from ${from} where ${column} is not null group by 1`)
-  const words = (await connection.runAndReadAll(currencies.join(' union '))).getRows()
+  const currencies = sides.map(side => {
+    const isPaid = amounts.map(column => `coalesce(${side}${column}, 0) <> 0`).join(' or ')
+    return `select ${side}currency as word, bool_or(${isPaid}) as paid from ${from} where ${side}currency is not null group by 1`
+  })
+  const words = (await connection.runAndReadAll(currencies.join(' union all '))).getRows()
+  const numbered = (rows: typeof words) => [...new Set(rows.map(([word]) => Number(word)))]
   const known = edges.flatMap(day => (day === null ? [] : Number(day)))
   return joined(extent, {
     days: { first: Math.min(Infinity, ...known), last: Math.max(-Infinity, ...known) },
-    currencies: words.map(([word]) => Number(word)),
+    currencies: numbered(words),
+    paid: numbered(words.filter(([, isPaid]) => isPaid)),
     bits: Math.max(1, BigInt(largest as string).toString(2).length),
   })
 }
