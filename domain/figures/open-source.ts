@@ -23,16 +23,16 @@ export type FactAccess = {
 
 /**
  * Answers a question from the facts of one moment: those of now, or, unless it must be `fresh`, those that a replica has while it is being brought
- * up to date. The work must have no effect: where a replica fails, it is done again on Postgres.
+ * up to date. `active`: it asks for the times at which users were active. The work must have no effect: where a replica fails, it is done again on Postgres.
  */
 export async function withFacts<T>(
   { pool, scanning, replicas }: FactAccess,
   environment: Environment,
   work: (source: FactSource) => Promise<T>,
-  { fresh = false }: { fresh?: boolean } = {},
+  { fresh = false, active = false }: { fresh?: boolean; active?: boolean } = {},
 ): Promise<T> {
   const startedAt = performance.now()
   await drainMarks(pool, environment, MARKS_FIRST)
-  const answered = await replicas?.ask(environment, work, { fresh, deadline: startedAt + STATEMENT_TIMEOUT_MS })
+  const answered = await replicas?.ask(environment, work, { fresh, active, deadline: startedAt + STATEMENT_TIMEOUT_MS })
   return answered ? answered.answer : onPostgres(scanning, environment, work, startedAt)
 }

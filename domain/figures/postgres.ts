@@ -70,9 +70,11 @@ function dialectOf(environment: Environment, generation: number): Dialect {
 
 function sourceOf(snapshot: Snapshot): FactSource {
   const { tx, environment, generation, foldVersion, asOf } = snapshot
+  const dialect = dialectOf(environment, generation)
+  const { tables } = dialect
   return {
     driver: 'postgres',
-    dialect: dialectOf(environment, generation),
+    dialect,
     asOf,
     foldVersion,
     extent: null,
@@ -81,10 +83,16 @@ function sourceOf(snapshot: Snapshot): FactSource {
       const { rows } = await tx.query<FigureRow>({ ...withRelations(statement), types: exactTypes })
       return rows
     },
-    occurrences: async ({ from, to }) =>
-      `(select u.no as user_no, floor(extract(epoch from e.happened_at))::bigint as happened
+    async activeTimes({ starts, end }, now) {
+      const [from, to] = [starts[0]!, Math.min(end, now + 1)]
+      const within = (time: string) => `${time} >= ${from} and ${time} < ${to}`
+      const table = `(select u.no as user_no, floor(extract(epoch from e.happened_at))::bigint as happened
         from events e join users u on u.environment = e.environment and u.id = e.user_id
-        where e.environment = ${environment} and e.happened_at >= to_timestamp(${from}) and e.happened_at < to_timestamp(${to}))`,
+        where e.environment = ${environment} and e.happened_at >= to_timestamp(${from}) and e.happened_at < to_timestamp(${to})
+      union all select c.user_no, c.created from ${tables.users} c where ${within('c.created')}
+      union all select t.user_no, t.happened from ${tables.transactions} t where t.kind between 1 and 5 and ${within('t.happened')})`
+      return { table, isChained: false }
+    },
     standing: () => null,
     async numbersOf(words) {
       if (words.length === 0) return new Map()

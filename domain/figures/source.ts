@@ -1,3 +1,5 @@
+import type { Grid } from './buckets.ts'
+
 /** A value of a result row. Whole numbers of any size are bigint; there are no floats. */
 export type Value = bigint | string | boolean | null
 export type FigureRow = Record<string, Value>
@@ -41,6 +43,12 @@ export type FactExtent = { days: { first: number; last: number }; currencies: re
 export type StandingSides = { at: number; table: string }
 
 /**
+ * Rows (user_no, happened) of users who were created, or had an event or a transaction, as a table. `isChained`: they also have `previous`, the time
+ * of the row before of the same user, and before the first one a time before all others.
+ */
+export type ActiveTimes = { table: string; isChained: boolean }
+
+/**
  * The facts of one environment at one moment. Both drivers pass the same conformance suite. A driver ends a statement after 30 s
  * (`upstream_timeout`).
  */
@@ -54,12 +62,8 @@ export type FactSource = {
   /** null: the driver would have to read every fact to know. */
   extent: FactExtent | null
   query(statement: FigureStatement): Promise<FigureRow[]>
-  /**
-   * What stands behind `from`: (user_no, happened) of the times from `from` until `to` at which users had events, and perhaps of others. It may
-   * leave out all but the first and the last time of a user in a UTC day, unless `exact`: enough to tell who was active in a time that contains
-   * a midnight, as its edge or inside.
-   */
-  occurrences(window: { from: number; to: number }, exact: boolean): Promise<string>
+  /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
+  activeTimes(grid: Grid, now: number): Promise<ActiveTimes>
   /** The sides that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */
   standing(at: number, now: number): StandingSides | null
   /** The numbers of words that occur; a word that nobody has is left out. */

@@ -2,23 +2,22 @@ import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promis
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { proceedsRates } from '../../domain/events/money.ts'
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { chartOf } from '../../domain/figures/chart-table.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
 import { readQuestion } from '../../domain/figures/question.ts'
-import { type ReplicaOptions, type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
 import type { FactSource, FigureRow } from '../../domain/figures/source.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { until } from '../harness/until.ts'
+import { type Opened, openingReplicas } from './open-replicas.ts'
 
 let api: TestApi
 let scanning: Pool
 let folder: string
 let project: TestProjectKeys
-const opened: Replicas[] = []
+let open: ReturnType<typeof openingReplicas>
 
 beforeAll(async () => {
   api = await startApi()
@@ -32,8 +31,9 @@ afterAll(async () => {
 beforeEach(async () => {
   folder = await mkdtemp(join(tmpdir(), 'perennial-replica-test-'))
   project = await api.newProject()
+  open = openingReplicas({ pool: api.pool, scanning, folder })
   return async () => {
-    await Promise.all(opened.splice(0).map(replicas => replicas.close()))
+    await open.closeAll()
     await rm(folder, { recursive: true, force: true })
   }
 })
@@ -55,23 +55,6 @@ async function sell(count: number, price = '10', user?: string): Promise<void> {
   })
   const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
   expect(body).toMatchObject({ created: count })
-}
-
-type Opened = { access: FactAccess; answers: string[]; errors: string[]; close: () => Promise<void> }
-
-/** Replicas as a process has them. */
-function open(options: Partial<ReplicaOptions> = {}): Opened {
-  const answers: string[] = []
-  const errors: string[] = []
-  const replicas = replicasOf({
-    ...{ pool: scanning, folder, memory: '384MB', from: 0 },
-    onAnswer: by => answers.push(by),
-    onError: error => errors.push(error.message),
-    ...options,
-  })
-  opened.push(replicas)
-  const access = { pool: api.pool, scanning, replicas, proceedsRates: proceedsRates({}) }
-  return { access, answers, errors, close: () => replicas.close() }
 }
 
 const soldBy = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>

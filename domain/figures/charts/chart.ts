@@ -63,9 +63,9 @@ export const chartFigures = (
   environment: Environment,
   chart: ChartOf,
   question: FigureQuestion,
-): Promise<ChartFigures> =>
-  withFacts(access, environment, async source => {
-    const measure = MEASURES[chart.code]
+): Promise<ChartFigures> => {
+  const measure = MEASURES[chart.code]
+  const work = async (source: FactSource): Promise<ChartFigures> => {
     const frame = frameOf(question)
     // Of the window before, a stock needs no more than its end.
     const first = question.previous ? frame.before.from : frame.window.from
@@ -93,4 +93,6 @@ export const chartFigures = (
       asOf: source.asOf,
       incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
     }
-  })
+  }
+  return withFacts(access, environment, work, { active: measure.denominator === 'active users' })
+}

@@ -1,14 +1,15 @@
 import { type AttributeCode, attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
 import { type Grid, intervalSql, intervalStartSql } from '../buckets.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
+import type { FactSource } from '../source.ts'
 import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
 import { countedRows, type MeasuredSum, measuredCount, type ScanContext } from './scan-rows.ts'
 import { type Division, UNDIVIDED } from './tally.ts'
 
-/** Rows of (user_no, happened), of which users are counted once in each interval. */
-type Occurrences = { from: string; where: string[]; user: string; happened: string }
+/** Rows of users who are counted once in each interval. `previous`: the time of the row before of the same user, where rows know it. */
+type Occurrences = { from: string; where: string[]; user: string; happened: string; previous: string | null }
 
 /** Users by their paid transactions, as `row`. */
 export function payers({ source, restriction }: ScanContext, row = 't'): Occurrences {
@@ -21,32 +22,36 @@ export function payers({ source, restriction }: ScanContext, row = 't'): Occurre
     where: [`${row}.kind between 2 and 5`, ...conditionsOf(restriction, `${row}.user_no`, column)],
     user: `${row}.user_no`,
     happened: `${row}.happened`,
+    previous: null,
   }
 }
 
 /** Whether an attribute restricts or divides users who are counted whether or not they buy. */
 export const isOfActiveUsers = ({ code }: Pick<ColumnAttribute, 'code'>): boolean => RESTRICTS_ACTIVE_USERS.includes(code)
 
-/** Users who were created, or had an event or a transaction. */
-export async function activeUsers({ source, restriction, now }: ScanContext, { starts, end }: Grid): Promise<Occurrences> {
-  const { tables } = source.dialect
-  const window = { from: starts[0]!, to: Math.min(end, now + 1) }
-  const within = (time: string) => `${time} >= ${window.from} and ${time} < ${window.to}`
-  const occurrences = await source.occurrences(window, true)
+/** Users who were created, or had an event or a transaction; `division`: names their columns as `u`. */
+export async function activeUsers({ source, restriction, now }: ScanContext, grid: Grid, division = UNDIVIDED): Promise<Occurrences> {
   const column = (code: string) => {
     const attribute = attributeOf(code)!
     return isColumn(attribute) && isOfActiveUsers(attribute) ? `u.${attribute.columns.user}` : null
   }
+  const { table, isChained } = await source.activeTimes(grid, now)
+  const where = conditionsOf(restriction, 'a.user_no', column)
+  const isPlain = isChained && division === UNDIVIDED && where.length === 0
   return {
-    from: `(select o.user_no, o.happened from ${occurrences} o
-      union all select c.user_no, c.created from ${tables.users} c where ${within('c.created')}
-      union all select t.user_no, t.happened from ${tables.transactions} t where t.kind between 1 and 5 and ${within('t.happened')}) a
-      join ${tables.users} u on u.user_no = a.user_no`,
-    where: conditionsOf(restriction, 'a.user_no', column),
+    from: `${table} a${isPlain ? '' : ` join ${source.dialect.tables.users} u on u.user_no = a.user_no`}`,
+    where,
     user: 'a.user_no',
     happened: 'a.happened',
+    previous: isChained ? 'a.previous' : null,
   }
 }
+
+/** SQL for the start of the interval, and of the window, in which a time lies. */
+const startsSql = (source: FactSource, { grid, before, window }: Frame, time: string): [interval: string, window: string] => [
+  intervalStartSql(time, grid, source.dialect.divide),
+  `case when ${time} < ${window.from} then ${before.from} else ${window.from} end`,
+]
 
 /** Attributes that a user has, not a transaction: they restrict all transactions of a user or none. */
 const isOfUser = (code: AttributeCode): boolean => {
@@ -63,38 +68,70 @@ const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment ===
  * divided from the others.
  */
 export function firstPayments(
-  { source: { dialect }, restriction }: ScanContext,
-  { grid, before, window }: Pick<Frame, 'grid' | 'before' | 'window'>,
+  { source, restriction }: ScanContext,
+  frame: Frame,
   division: Division,
 ): [inInterval: MeasuredSum, inWindow: MeasuredSum] | null {
   if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
-  const since = (start: string) => measuredCount(countedRows(`coalesce(t.paid_before, 0) < ${start}`))
-  return [
-    since(intervalStartSql('t.happened', grid, dialect.divide)),
-    since(`case when t.happened < ${window.from} then ${before.from} else ${window.from} end`),
-  ]
+  const [inInterval, inWindow] = startsSql(source, frame, 't.happened').map(start =>
+    measuredCount(countedRows(`coalesce(t.paid_before, 0) < ${start}`)),
+  )
+  return [inInterval!, inWindow!]
 }
 
-/** How many different users there were in each interval, by the numbers of the division. */
-export async function distinctUsers(
+/** How many different users there were in each interval of a frame's grid, in the window before, and in the window. */
+export type CountedUsers = { at: bigint[]; before: bigint; window: bigint }
+
+const sum = (counts: bigint[]): bigint => counts.reduce((total, count) => total + count, 0n)
+
+/** Counts users once in each interval and window, by the numbers of the division. A number without users has no entry. */
+export async function countUsers(
   context: ScanContext,
   which: 'payers' | 'active users',
-  grid: Grid,
+  frame: Frame,
   division: Division,
-): Promise<Map<number, bigint[]>> {
-  const { from, where, user, happened } = which === 'payers' ? payers(context) : await activeUsers(context, grid)
+): Promise<Map<number, CountedUsers>> {
+  const { source } = context
+  const { grid, lead } = frame
+  const windows: Grid = { starts: [frame.before.from, frame.window.from], end: frame.window.to }
+  const isOfPayers = which === 'payers'
+  const ofGrid = isOfPayers ? payers(context) : await activeUsers(context, grid, division)
+  const ofWindows = isOfPayers ? ofGrid : await activeUsers(context, windows, division)
+  const { happened, previous } = ofGrid
+  if (previous) {
+    const [inInterval, inWindow] = startsSql(source, frame, happened).map(start => `sum(${countedRows(`${previous} < ${start}`)})`)
+    const found = await countIn(context, ofGrid, grid, division, [inInterval!, inWindow!])
+    return mapValues(found, ([at, first]) => ({ at: at!, before: sum(first!.slice(0, lead)), window: sum(first!.slice(lead)) }))
+  }
+  const different = [`count(distinct ${ofGrid.user})`]
+  const fine = await countIn(context, ofGrid, grid, division, different)
+  const whole = await countIn(context, ofWindows, windows, division, different)
+  return mapValues(whole, ([counts], number) => ({ at: fine.get(number)![0]!, before: counts![0]!, window: counts![1]! }))
+}
+
+const mapValues = <Of, To>(map: Map<number, Of>, to: (of: Of, number: number) => To): Map<number, To> =>
+  new Map([...map].map(([number, of]) => [number, to(of, number)]))
+
+/** Counts of rows in each interval, by the numbers of the division. */
+async function countIn(
+  context: ScanContext,
+  { from, where, happened }: Occurrences,
+  { starts, end }: Grid,
+  division: Division,
+  counts: readonly string[],
+): Promise<Map<number, bigint[][]>> {
   const { source, now } = context
-  const conditions = [...where, `${happened} >= ${grid.starts[0]!}`, `${happened} < ${Math.min(grid.end, now + 1)}`]
-  const text = `select x.number, x.interval, count(distinct x.user_no) as users from (
-    select ${division.sql} as number, ${intervalSql(happened, grid, source.dialect.divide)} as interval, ${user} as user_no
-    from ${from}${division.joins} where ${conditions.join(' and ')}) x group by x.number, x.interval`
+  const conditions = [...where, `${happened} >= ${starts[0]!}`, `${happened} < ${Math.min(end, now + 1)}`]
+  const text = `select ${division.sql} as number, ${intervalSql(happened, { starts, end }, source.dialect.divide)} as interval,
+      ${counts.map((count, i) => `${count} as count${i}`).join(', ')}
+    from ${from}${division.joins} where ${conditions.join(' and ')} group by ${division === UNDIVIDED ? 2 : '1, 2'}`
   const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })
-  const counts = new Map<number, bigint[]>()
+  const found = new Map<number, bigint[][]>()
   for (const row of rows) {
     const number = Number(row.number)
-    const one = counts.get(number) ?? new Array<bigint>(grid.starts.length).fill(0n)
-    counts.set(number, one)
-    one[Number(row.interval)] = row.users as bigint
+    const one = found.get(number) ?? counts.map(() => new Array<bigint>(starts.length).fill(0n))
+    found.set(number, one)
+    for (const [i, of] of one.entries()) of[Number(row.interval)] = row[`count${i}`] as bigint
   }
-  return counts
+  return found
 }

@@ -1,5 +1,5 @@
 import type { ChartKind } from '../chart-table.ts'
-import { distinctUsers, firstPayments } from './distinct.ts'
+import { type CountedUsers, countUsers, firstPayments } from './distinct.ts'
 import type { Frame } from './frame.ts'
 import type { Measure, ScanCode } from './measure.ts'
 import type { Quotient } from './rounding.ts'
@@ -61,7 +61,7 @@ function stock({ before, at }: Values, { lead, buckets, previous }: Frame, per: 
 /** `denominators`: by interval, and over each of the two windows. */
 function ratio(
   numerators: Values,
-  denominators: Denominators,
+  denominators: CountedUsers,
   frame: Frame,
   { per, isShare }: { per: bigint; isShare: boolean },
 ): FigureLine {
@@ -76,27 +76,6 @@ function ratio(
     data: at.slice(lead, lead + buckets.length),
     dataPrev: at.slice(0, previous.length),
     weights: { total: denominators.window, totalPrev: denominators.before },
-  }
-}
-
-type Denominators = { at: bigint[]; before: bigint; window: bigint }
-
-/** Counts of different users are taken anew for the windows; they cannot be added. */
-async function countedOnce(
-  context: ScanContext,
-  which: 'payers' | 'active users',
-  frame: Frame,
-  division: Division,
-): Promise<{ numbers: Set<number>; of: (number: number) => Denominators }> {
-  const { grid, before, window } = frame
-  const fine = await distinctUsers(context, which, grid, division)
-  const whole = await distinctUsers(context, which, { starts: [before.from, window.from], end: window.to }, division)
-  return {
-    numbers: new Set(whole.keys()),
-    of(number) {
-      const [inBefore = 0n, inWindow = 0n] = whole.get(number) ?? []
-      return { at: fine.get(number) ?? grid.starts.map(() => 0n), before: inBefore, window: inWindow }
-    },
   }
 }
 
@@ -170,10 +149,10 @@ export async function linesOf(
   const terms = rows[0]!.length
   const payments = denominator === 'payers' ? firstPayments(context, frame, divide.users) : null
   const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide, payments ?? [])
-  const users = typeof denominator === 'string' && !payments ? await countedOnce(context, denominator, frame, divide.users) : null
+  const users = typeof denominator === 'string' && !payments ? await countUsers(context, denominator, frame, divide.users) : null
   const isDivided = divide.users !== UNDIVIDED
-  const denominatorsOf = (numbers: readonly number[], tally: Tally): Denominators => {
-    if (users) return users.of(isDivided ? numbers[0]! : ALL)
+  const denominatorsOf = (numbers: readonly number[], tally: Tally): CountedUsers => {
+    if (users) return users.get(isDivided ? numbers[0]! : ALL) ?? { at: frame.grid.starts.map(() => 0n), before: 0n, window: 0n }
     const at = payments ? tally.at.map(sums => sums[terms]!) : valuesOf(denominator as readonly number[], tally).at
     const ofWindows = payments ? tally.at.map(sums => sums[terms + 1]!) : at
     return { at, before: sum(ofWindows.slice(0, frame.lead)), window: sum(ofWindows.slice(frame.lead)) }
@@ -192,7 +171,7 @@ export async function linesOf(
     }
   }
   return {
-    numbers: users && isDivided ? new Set([...tallies.numbers, ...users.numbers]) : tallies.numbers,
+    numbers: users && isDivided ? new Set([...tallies.numbers, ...users.keys()]) : tallies.numbers,
     of(given) {
       const tally = tallies.of(given)
       return rows.map(coefficients => lineOf(coefficients, given, tally))

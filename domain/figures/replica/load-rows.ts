@@ -15,6 +15,9 @@ export type RowsToLoad = {
   columns: readonly { name: string; type: string }[]
 }
 
+/** Rows on their way to a file wait for the disk; the snapshot that they are read in waits with them. */
+export const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
+
 const CHUNK_BYTES = 256 * 1024
 /** While DuckDB reads one such file, Postgres writes the next one. */
 const FILE_BYTES = 32 * 1024 * 1024

@@ -3,10 +3,11 @@ import type { Pool, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { momentOf } from '../moment.ts'
 import type { FactExtent } from '../source.ts'
+import { type Activity, type LogEnds, logEndsOf } from './activity.ts'
 import { digestOfFile, digestOfPostgres } from './digest.ts'
 import { widened } from './extent.ts'
 import { OutOfDate } from './failure.ts'
-import { loadRows } from './load-rows.ts'
+import { loadRows, PATIENT } from './load-rows.ts'
 import type { Standings } from './standings.ts'
 import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
@@ -25,11 +26,9 @@ export type PullTarget = {
   folder: string
   environment: Environment
   standings: Standings
+  activity: Activity
   kept: Kept
 }
-
-/** Rows on their way to the replica wait for the disk; the snapshot that they are read in waits with them. */
-const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
 
 /**
  * Brings a file to the facts of now, in one snapshot of Postgres and one transaction of DuckDB. `known`: its content; null: the tables are empty.
@@ -48,7 +47,9 @@ export async function pull(
     const { generation, seq, pruned, foldVersion, asOf } = await momentOf(tx, target.environment)
     if (known && (known.generation !== generation || known.seq > seq || known.seq < pruned)) throw new OutOfDate('the file is too old')
     const content = { generation, seq, foldVersion, asOf }
-    if (known === null || known.seq < seq) await apply(tx, target, { known, content, origin })
+    const ends = target.activity.phase() === 'kept' ? await logEndsOf(tx, target.environment) : null
+    const isBehind = ends !== null && target.activity.isBehind(ends)
+    if (known === null || known.seq < seq || isBehind) await apply(tx, target, { known, content, origin, ends })
     if (verify) await compare(tx, target, content)
     return content
   } finally {
@@ -62,12 +63,13 @@ export async function pull(
 async function apply(
   tx: Tx,
   target: PullTarget,
-  { known, content, origin }: { known: FileContent | null; content: Content; origin: string },
+  { known, content, origin, ends }: { known: FileContent | null; content: Content; origin: string; ends: LogEnds | null },
 ): Promise<void> {
-  const { connection, schema } = target
+  const { connection, schema, activity } = target
   await connection.run('begin')
   try {
     for (const table of replicaTables()) await bring(tx, target, table, known, content)
+    const followed = ends && (await activity.follow(tx, ends, content.asOf))
     await connection.run(`delete from ${schema}.replica_state`)
     await connection.run(`insert into ${schema}.replica_state values ($1, $2, $3, $4)`, [
       origin,
@@ -76,6 +78,7 @@ async function apply(
       BigInt(content.asOf),
     ])
     await connection.run('commit')
+    followed?.()
   } catch (error) {
     await connection.run('rollback').catch(() => {})
     throw error
@@ -84,7 +87,7 @@ async function apply(
 
 /** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
 async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
-  const { environment, connection, schema, standings, kept } = target
+  const { environment, connection, schema, standings, activity, kept } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
@@ -106,6 +109,7 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   if (rows > 0) {
     kept.extent = await widened(connection, kept.extent, name, incoming)
     if (name === TABLES.changes.name) await standings.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))
+    if (activity.phase() !== 'none') await activity.note(name, incoming)
     // A row of a user is written in place; other rows are never written again but as tombstones.
     const isInPlace = key === 'user_no'
     await connection.run(

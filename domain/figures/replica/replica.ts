@@ -5,6 +5,7 @@ import type { Pool } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { momentOf } from '../moment.ts'
 import type { FactSource } from '../source.ts'
+import { type Activity, activityOf, activityTable, dropActivity, logEndsOf } from './activity.ts'
 import { extentOfFile, NO_EXTENT } from './extent.ts'
 import { Fallback, fallbackOf, OutOfDate } from './failure.ts'
 import { attach, originOf, type ReplicaFile, removeFile } from './file.ts'
@@ -36,8 +37,8 @@ export type Replica = {
   close: (keep: boolean) => Promise<void>
 }
 
-/** `deadline`: by performance.now(). */
-export type Asking = { fresh: boolean; deadline: number }
+/** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. */
+export type Asking = { fresh: boolean; deadline: number; active?: boolean }
 
 export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment }
 
@@ -48,10 +49,13 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   if (origin === null) throw new OutOfDate('the environment is gone')
   let file: ReplicaFile
   let standings: Standings
+  let activity: Activity
   const attached = async () => {
     file = await attach(connection, { folder, environment, origin })
     await dropStandings(connection, file.schema)
+    await dropActivity(connection, file.schema)
     standings = standingsOf(connection, file.schema)
+    activity = activityOf({ connection, schema: file.schema, folder, pool, environment })
   }
   const drop = async () => {
     await connection.run(`detach database if exists ${file.schema}`)
@@ -66,7 +70,8 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   const bring = async (stored: FileContent | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
-    content = await pull(pool, { connection, schema: file.schema, folder, environment, standings, kept }, { known: stored, verify, origin })
+    const target = { connection, schema: file.schema, folder, environment, standings, activity, kept }
+    content = await pull(pool, target, { known: stored, verify, origin })
     pulledAt = startedAt
     if (content.seq !== before) numbers = new Map()
   }
@@ -126,11 +131,46 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     if (fresh && content.seq < seq) throw new Fallback('building', 'the replica is behind')
   }
 
+  let building: Promise<void> | null = null
+  let isClosing = false
+  /** Begins to keep the times at which users were active. A failure is that of the questions that wait for it. */
+  const buildActivity = (): Promise<void> => {
+    const build = async () => {
+      const own = await instance.connect()
+      asking.add(own)
+      try {
+        await activity.build(own, alone, () => isClosing)
+      } finally {
+        asking.delete(own)
+        own.closeSync()
+      }
+    }
+    building ??= build().finally(() => {
+      building = null
+    })
+    building.catch(() => {})
+    return building
+  }
+
+  /** The times at which users were active are those of now, or the question is not answered here. */
+  async function followActivity(): Promise<void> {
+    const tooLate = pause(PATIENCE_MS, undefined, { ref: false })
+    if (activity.phase() !== 'kept') await Promise.race([buildActivity(), tooLate])
+    if (activity.phase() !== 'kept') throw new Fallback('building', 'the times of users are being copied')
+    const ends = await logEndsOf(pool, environment)
+    const reached = async () => {
+      while (activity.isBehind(ends)) await refresh()
+    }
+    await Promise.race([reached(), tooLate])
+    if (activity.isBehind(ends)) throw new Fallback('building', 'the times of users are behind')
+  }
+
   const asking = new Set<DuckDBConnection>()
   const idle: Session[] = []
   async function ask<T>(work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
     usedAt = performance.now()
-    await follow(how).catch(error => {
+    const following = how.active ? follow(how).then(followActivity) : follow(how)
+    await following.catch(error => {
       throw error instanceof OutOfDate ? error : fallbackOf(error)
     })
     const session = idle.pop() ?? { connection: await instance.connect(), relations: new Map() }
@@ -143,7 +183,8 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     }
     try {
       const snapshot = await begin(session.connection)
-      const answer = await work(await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, ...snapshot }))
+      const times = how.active ? { table: activityTable(file.schema), settled: activity.settled() } : null
+      const answer = await work(await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, times, ...snapshot }))
       // Its temporary tables serve the next question.
       await session.connection.run('commit')
       isWhole = true
@@ -174,6 +215,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   }
 
   async function close(keep: boolean): Promise<void> {
+    isClosing = true
     for (const own of asking) own.interrupt()
     await working.catch(() => {})
     while (asking.size > 0) await pause(5)

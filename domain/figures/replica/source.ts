@@ -1,10 +1,12 @@
 import type { DuckDBConnection, DuckDBResultReader, DuckDBVector } from '@duckdb/node-api'
 import { Refusal } from '../../refusal.ts'
+import type { Grid } from '../buckets.ts'
 import type { Dialect, FactExtent, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
 import { type KeptStanding, standingTime } from './standings.ts'
 import { TABLES } from './tables.ts'
 
+const DAY = 86_400
 /** DuckDB processes so many rows at once. */
 const CHUNK_ROWS = 2_048
 
@@ -78,6 +80,16 @@ export type Snapshot = {
   standings: readonly KeptStanding[]
 }
 
+/** The times at which users were active, as a table. Those up to `settled` are the first and the last of each UTC day. */
+export type KeptTimes = { table: string; settled: number }
+
+/** Whether these times tell who was active in each interval: it contains a midnight, or it ends after all times of which some are left out. */
+const isKnownByDays = ({ starts, end }: Grid, now: number, settled: number): boolean => {
+  const last = Math.min(end, now + 1)
+  const isKnown = (from: number, to: number) => from >= to || to > settled || Math.ceil(from / DAY) * DAY <= to
+  return starts.every((start, i) => isKnown(start, Math.min(starts[i + 1] ?? end, last)))
+}
+
 /**
  * The facts of a replica as they are in the transaction that is open on the connection. `deadline`: by performance.now(). `want`: called with
  * the time of standings that are missing.
@@ -93,7 +105,8 @@ export async function onReplica(
     numbers,
     standings,
     want,
-  }: Snapshot & { schema: string; deadline: number; want: (at: number) => void },
+    times,
+  }: Snapshot & { schema: string; deadline: number; want: (at: number) => void; times: KeptTimes | null },
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
   const words = `${schema}.${TABLES.words.name}`
@@ -131,8 +144,9 @@ export async function onReplica(
       }
       return run(text)
     },
-    async occurrences() {
-      throw new Fallback('times', 'only the log has the times of events')
+    async activeTimes(grid, now) {
+      if (times === null || !isKnownByDays(grid, now, times.settled)) throw new Fallback('times', 'only the log has all times of events')
+      return { table: times.table, isChained: true }
     },
     standing(at, now) {
       const month = standingTime(at, now)

@@ -1,0 +1,176 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
+import { chartOf } from '../../domain/figures/chart-table.ts'
+import { chartFigures } from '../../domain/figures/charts/chart.ts'
+import { PER_UNIT } from '../../domain/figures/charts/money.ts'
+import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
+import { readQuestion } from '../../domain/figures/question.ts'
+import { connect, type Pool } from '../../store/connect.ts'
+import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
+import { SEED } from './draws.ts'
+import { openingReplicas } from './open-replicas.ts'
+
+const HOUR = 3_600
+const DAY = 24 * HOUR
+
+let api: TestApi
+let scanning: Pool
+let folder: string
+let project: TestProjectKeys
+let open: ReturnType<typeof openingReplicas>
+
+beforeAll(async () => {
+  api = await startApi()
+  scanning = connect({ url: api.databaseUrl, scans: true })
+})
+afterAll(async () => {
+  await scanning.end()
+  await api.stop()
+})
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'perennial-active-users-'))
+  project = await api.newProject()
+  open = openingReplicas({ pool: api.pool, scanning, folder })
+  return async () => {
+    await open.closeAll()
+    await rm(folder, { recursive: true, force: true })
+  }
+})
+
+const now = () => Math.floor(Date.now() / 1000)
+
+/** Users of these names see a screen: no fact of money comes of that. */
+async function visit(visits: { user: string; at: number }[]): Promise<void> {
+  if (visits.length === 0) return
+  const events = visits.map(({ user, at }) => ({
+    ...{ event_id: crypto.randomUUID(), event_name: 'screen_viewed', identity_id: user, platform: 'iOS', screen_id: 'onboarding' },
+    happened_at: new Date(at * 1000).toISOString(),
+  }))
+  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
+  expect(body).toMatchObject({ created: visits.length })
+}
+
+async function sell(user: string, at: number): Promise<void> {
+  const id = crypto.randomUUID()
+  const event = {
+    ...{
+      event_id: id,
+      event_name: 'in_app_purchase',
+      identity_id: user,
+      platform: 'iOS',
+      product_id: 'coins',
+      price: '3',
+      currency: 'USD',
+    },
+    ...{ happened_at: new Date(at * 1000).toISOString(), transaction: { transaction_id: id } },
+  }
+  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events: [event] } })
+  expect(body).toMatchObject({ created: 1 })
+}
+
+type Asked = { unit: 'hour' | 'day' | 'week'; from: number; zone?: string; at?: number }
+
+/** How many users were active in each bucket, in the window, and in the window before. */
+async function activeIn(access: FactAccess, { unit, from, zone = 'UTC', at = now() }: Asked) {
+  const chart = chartOf('arpu')!
+  const question = readQuestion(
+    { from, to: at, unit, timezone: zone },
+    { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own: 1 },
+    { now: at, hasRate: true },
+  )
+  const { series } = await chartFigures(access, project.production, chart, question)
+  const { data, weights } = series[0]!.line
+  return { data: data.map(({ bottom }) => bottom / PER_UNIT), ...weights }
+}
+
+async function erase(user: string): Promise<boolean> {
+  const { rows } = await api.pool.query<{ id: string }>('select id from users where environment = $1 and identity_id = $2', [
+    project.production,
+    user,
+  ])
+  if (!rows[0]) return false
+  expect((await api.call('DELETE', `/v4/customers/${rows[0].id}`, { key: project.secret })).status).toBe(204)
+  return true
+}
+
+const USERS = ['ann', 'bob', 'cem', 'dan', 'eve']
+const step = fc.record({
+  visits: fc.array(fc.record({ user: fc.constantFrom(...USERS), ago: fc.integer({ min: 0, max: 6 * DAY }) }), { maxLength: 8 }),
+  sale: fc.option(fc.record({ user: fc.constantFrom(...USERS), ago: fc.integer({ min: 0, max: 6 * DAY }) }), { nil: null }),
+  erased: fc.option(fc.constantFrom(...USERS), { nil: null, freq: 4 }),
+})
+
+test('after any visits, sales and erasures a replica counts the users that Postgres counts', { timeout: 120_000 }, async () => {
+  const runs = 'Deno' in globalThis ? 2 : 6
+  const agree = fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 10 }), async steps => {
+    project = await api.newProject()
+    const one = open({ folder: join(folder, crypto.randomUUID()) })
+    await visit([{ user: 'ann', at: now() - 3 * DAY }])
+    for (const { visits, sale, erased } of steps) {
+      const told = now()
+      await visit(visits.map(({ user, ago }) => ({ user, at: told - ago })))
+      if (sale) await sell(sale.user, told - sale.ago)
+      if (erased) await erase(erased)
+      const at = now()
+      for (const zone of ['UTC', 'Asia/Kolkata', 'America/New_York']) {
+        for (const unit of ['day', 'week'] as const) {
+          const asked = { unit, zone, at, from: at - (at % DAY) - 5 * DAY }
+          expect(await activeIn(one.access, asked)).toEqual(await activeIn({ ...one.access, replicas: null }, asked))
+        }
+      }
+    }
+    expect([new Set(one.answers), one.errors]).toEqual([new Set(['replica']), []])
+    await one.close()
+  })
+  await fc.assert(agree, { numRuns: runs, seed: SEED, endOnFailure: true })
+})
+
+test('a visit that is no money is in the next answer', async () => {
+  const one = open()
+  const at = now()
+  const seen = () => activeIn(one.access, { unit: 'day', from: at - 3 * DAY, at })
+  expect((await seen()).total).toBe(0n)
+  for (const [i, user] of USERS.entries()) {
+    await visit([{ user, at: at - 1 - i * 10 * HOUR }])
+    expect((await seen()).total).toBe(BigInt(i + 1))
+  }
+  expect(new Set(one.answers)).toEqual(new Set(['replica']))
+})
+
+test('hours of a day that is over are counted from the log', async () => {
+  const start = now() - (now() % DAY) - 2 * DAY
+  await visit([3, 5, 7, 9].map(hour => ({ user: 'ann', at: start + hour * HOUR })))
+  const one = open()
+  const asked: Asked = { unit: 'hour', from: start + 4 * HOUR, at: start + 8 * HOUR }
+  // The user is created now: after the time that is asked for.
+  expect((await activeIn(one.access, asked)).data).toEqual([0n, 1n, 0n, 1n])
+  expect(one.answers).toEqual(['times'])
+})
+
+test('of a day that is over, a file has two times of a user, and none of one who was erased', async () => {
+  const start = now() - (now() % DAY) - 2 * DAY
+  await visit(USERS.flatMap(user => [3, 5, 7, 9].map(hour => ({ user, at: start + hour * HOUR }))))
+  const one = open()
+  await activeIn(one.access, { unit: 'day', from: start })
+  await erase('bob')
+  const asked = await withFacts(
+    one.access,
+    project.production,
+    async ({ query, activeTimes, asOf }) => {
+      const { table } = await activeTimes({ starts: [start], end: asOf }, asOf)
+      const log = table.replace('activity_times', 'activity_log')
+      const [row] = await query({
+        text: `select (select count(*) from ${log}) as in_log, count(*) as times, count(distinct user_no) as users from ${table} where happened < ${start + DAY}`,
+      })
+      return row!
+    },
+    { active: true },
+  )
+  expect(asked).toEqual({ in_log: 8n, times: 8n, users: 4n })
+  expect(new Set(one.answers)).toEqual(new Set(['replica']))
+})
