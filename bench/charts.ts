@@ -22,10 +22,12 @@ export const bench = (): Promise<Result> =>
   withResources(async resources => {
     const rounds = option('rounds', 20)
     const peerRounds = option('peer-rounds', 2)
-    const facts = await seededFacts(resources)
+    const visits = option('visits', 6_000_000)
+    const facts = await seededFacts(resources, visits)
     const ours = await startFigures(resources, facts.database, 'auto')
     const peer = await startFigures(resources, facts.database, 'off')
     await untilReplicaAnswers(ours, facts)
+    const copied = await untilReplicaAnswers(ours, facts, 'arpu')
     const key = facts.tenant.secretKey
     const rows: string[][] = []
     const worst = { name: '', ours: 0, peer: 0 }
@@ -39,8 +41,9 @@ export const bench = (): Promise<Result> =>
       if (p95(fast) > worst.ours) Object.assign(worst, { name, ours: p95(fast), peer: p50(slow) })
     }
     console.log(
-      `${thousands(facts.transactions)} transactions, ${thousands(facts.changes)} changes, ${thousands(facts.users)} users; 90 days by day and the 90 before,`,
+      `${thousands(facts.transactions)} transactions, ${thousands(facts.changes)} changes, ${thousands(facts.users)} users, ${thousands(visits)} events; 90 days by day and the 90 before,`,
     )
+    console.log(`after the first question for ARPU the log is copied in ${round(copied / 1000)} s`)
     console.log(`every currency converted, ${rounds} rounds; equal to the last digit. ${await durability(facts.database)}`)
     table(['figure', 'replica p50 ms', 'p95 ms', 'Postgres p50 ms', 'bytes'], rows)
     const { ours: slowest, peer: beside, name } = worst

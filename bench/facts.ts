@@ -3,18 +3,21 @@ import { createTenants, openPool, type Product, startProduct, type Tenant } from
 import { option, say } from './report.ts'
 import type { Resources } from './resources.ts'
 import { seedFacts } from './seed-facts.ts'
+import { seedLog } from './seed-log.ts'
 
 const USERS = 1_000_000
 
 export type SeededFacts = { database: string; tenant: Tenant; transactions: number; changes: number; end: number; users: number }
 
-/** A project with the facts of `--users` users (a million). */
-export async function seededFacts(resources: Resources): Promise<SeededFacts> {
+/** A project with the facts of `--users` users (a million). `visits`: events in its log. */
+export async function seededFacts(resources: Resources, visits = 0): Promise<SeededFacts> {
   const users = option('users', USERS)
   const database = await newDatabase(resources)
   const pool = openPool(resources, database)
   const [tenant] = await createTenants(pool, 1)
-  return { database, tenant: tenant!, users, ...(await seedFacts(pool, tenant!.environment, users)) }
+  const facts = await seedFacts(pool, tenant!.environment, users)
+  if (visits > 0) await seedLog(pool, tenant!.environment, { users, visits, end: facts.end })
+  return { database, tenant: tenant!, users, ...facts }
 }
 
 const METRICS_TOKEN = 'the-token-of-the-bench'
@@ -25,20 +28,22 @@ export const startFigures = (resources: Resources, database: string, replica: 'a
 
 const PATIENCE_MS = 300_000
 
-/** Asks until the replica answers; returns how long that took in ms. */
-export async function untilReplicaAnswers({ url }: Product, { tenant }: SeededFacts): Promise<number> {
-  say('making the replica')
+/** Asks for a chart until the replica answers; returns how long that took in ms. */
+export async function untilReplicaAnswers({ url }: Product, { tenant }: SeededFacts, chart = 'users-overview'): Promise<number> {
+  say(`making the replica for ${chart}`)
   const startedAt = performance.now()
   while (performance.now() - startedAt < PATIENCE_MS) {
-    await fetch(`${url}/v4/analytics/charts/users-overview`, { headers: { authorization: `Bearer ${tenant.secretKey}` } }).then(answer =>
+    const before = await answersOf(url)
+    await fetch(`${url}/v4/analytics/charts/${chart}`, { headers: { authorization: `Bearer ${tenant.secretKey}` } }).then(answer =>
       answer.text(),
     )
-    if (await byReplica(url)) return performance.now() - startedAt
+    if ((await answersOf(url)) > before) return performance.now() - startedAt
   }
   throw new Error('the replica does not answer')
 }
 
-async function byReplica(url: string): Promise<boolean> {
+/** How many questions replicas answered. */
+async function answersOf(url: string): Promise<number> {
   const answer = await fetch(`${url}/metrics`, { headers: { authorization: `Bearer ${METRICS_TOKEN}` } })
-  return /perennial_figures_total\{by="replica"\} [1-9]/.test(await answer.text())
+  return Number(/perennial_figures_total\{by="replica"\} (\d+)/.exec(await answer.text())?.[1] ?? 0)
 }

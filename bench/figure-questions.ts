@@ -5,9 +5,6 @@ const DAY = 86_400
 const ODD = 12_345
 const WINDOW_DAYS = 90
 
-/** Charts that count users of the log: no facts of the bench have one. */
-const OF_THE_LOG = ['arpu']
-
 type Asked = { name: string; path: string }
 
 /** The parameters of 90 days by day before `end`, with the 90 days before them. */
@@ -26,7 +23,7 @@ export function figureQuestions(end: number): Asked[] {
   const filter = (attribute: string, value: string) => `&filter[${attribute}][]=${encodeURIComponent(value)}`
   const year = `cohort_from=${end - 360 * DAY}`
   return [
-    ...CHART_NAMES.filter(code => !OF_THE_LOG.includes(code)).map(code => chart(code)),
+    ...CHART_NAMES.map(code => chart(code)),
     ...[
       ['country', 'AA'],
       ['target_platform', 'iOS'],

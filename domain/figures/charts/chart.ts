@@ -1,5 +1,4 @@
 import type { Environment } from '../../environment.ts'
-import { PLATFORMS } from '../../platform.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import type { ChartOf } from '../chart-table.ts'
 import { loadExchange } from '../factors.ts'
@@ -12,6 +11,7 @@ import { frameOf } from './frame.ts'
 import { incompleteFrom } from './incomplete.ts'
 import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
 import { MEASURES } from './measure.ts'
+import { sharesOf } from './money.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { type LabelledLine, segmentedLines } from './segmented.ts'
 import { ALL } from './tally.ts'
@@ -36,14 +36,10 @@ export async function scanContext(
   question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
 ): Promise<ScanContext> {
   const products = await loadProductWords(pool, environment)
-  const platforms = await source.numbersOf([...PLATFORMS])
-  const shares = new Map(
-    PLATFORMS.flatMap(platform => (platforms.has(platform) ? [[platforms.get(platform)!, proceedsRates[platform]]] : [])),
-  )
   return {
     source,
     products,
-    money: { dialect: source.dialect, exchange: await loadExchange(pool, source, question), shares },
+    money: { dialect: source.dialect, exchange: await loadExchange(pool, source, question), shares: await sharesOf(source, proceedsRates) },
     restriction: await loadRestriction({ source, scanning, products }, environment, question.filters),
     now: question.now,
   }

@@ -1,8 +1,8 @@
 import { type ProceedsRates, SHARE_PLACES } from '../../events/money.ts'
-import type { Platform } from '../../platform.ts'
+import { PLATFORMS, type Platform } from '../../platform.ts'
 import { FACTOR_PLACES } from '../../rates/factors.ts'
 import { type Exchange, factorKey, GIVEN_USD, hasFactor } from '../exchange.ts'
-import type { Dialect } from '../source.ts'
+import type { Dialect, FactSource } from '../source.ts'
 
 /** Amounts are millionths; a factor of exchange has 15 decimals. */
 export const PER_UNIT = 10n ** BigInt(6 + FACTOR_PLACES)
@@ -49,6 +49,12 @@ export function factorJoins(
   return ` left join ${exchange.factors.name} f${side} on f${side}.key = ${key(of)}`
 }
 
+/** The parts of a product that are summed, each with its weight: its digits, or the whole where the amounts leave no bits for digits. */
+export const factorParts = ({ digits, digitBits }: Exchange): { part: FactorPart; weight: bigint }[] =>
+  digits === 0
+    ? [{ part: 'whole', weight: 1n }]
+    : Array.from({ length: digits }, (_, part) => ({ part, weight: 1n << BigInt(part * digitBits) }))
+
 /** The part of the product of an expression and the factor. It is null where there is no factor. */
 export const converted = (expression: string, { dialect: { wide } }: MoneySql, part: FactorPart, side: SideName = ''): string =>
   part === 'whole' ? `${wide(expression)} * f${side}.factor` : `(${expression}) * f${side}.f${part}`
@@ -79,7 +85,22 @@ const [STATED, ONE_TIME, LOYAL, RECURRING] = [1, 2, 3, 4]
 export const proceedsBaseSql = (row: string, money: MoneySql): string =>
   ifRated(money, `coalesce(${row}.proceeds, ${row}.amount)`, `coalesce(${row}.proceeds_usd, ${row}.usd_given)`)
 
-/** All of the proceeds that are stated, else the share of the amount, in 10^-SHARE_PLACES: by the platform, without one all of it. */
+/** The shares of the platforms whose words occur. */
+export async function sharesOf(source: FactSource, rates: ProceedsRates): Promise<MoneySql['shares']> {
+  const numbers = await source.numbersOf([...PLATFORMS])
+  return new Map(PLATFORMS.flatMap(platform => (numbers.has(platform) ? [[numbers.get(platform)!, rates[platform]]] : [])))
+}
+
+/** The share of a platform that counts where no proceeds are stated, in 10^-SHARE_PLACES: without a platform all of it. */
+export function platformShareSql(row: string, { shares }: Pick<MoneySql, 'shares'>): string {
+  const cases = [...shares].map(
+    ([platform, { recurring, loyal, oneTime }]) =>
+      `when ${platform} then case when ${row}.subscription is null then ${oneTime} when ${row}.is_loyal then ${loyal} else ${recurring} end`,
+  )
+  return cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`
+}
+
+/** All of the proceeds that are stated, else the share of the platform. */
 export function proceedsShare(row: string, money: MoneySql): Multiplier {
   const isStated = `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
   const soldAs = `case when ${isStated} then ${STATED} when ${row}.subscription is null then ${ONE_TIME} when ${row}.is_loyal then ${LOYAL} else ${RECURRING} end`
@@ -88,12 +109,9 @@ export function proceedsShare(row: string, money: MoneySql): Multiplier {
     if (!shares || sold === STATED) return WHOLE_SHARE
     return sold === ONE_TIME ? shares.oneTime : sold === LOYAL ? shares.loyal : shares.recurring
   }
-  const ofPlatform = (platform: number) =>
-    `case ${soldAs} ${[ONE_TIME, LOYAL, RECURRING].map(sold => `when ${sold} then ${shareOf(platform, sold)}`).join(' ')} else ${WHOLE_SHARE} end`
-  const cases = [...money.shares.keys()].map(platform => `when ${platform} then ${ofPlatform(platform)}`)
   return {
     codes: [soldAs, `${row}.platform`],
-    sql: cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`,
+    sql: `case when ${isStated} then ${WHOLE_SHARE} else ${platformShareSql(row, money)} end`,
     valueOf: ([sold, platform]) => shareOf(Number(platform), Number(sold)),
   }
 }

@@ -1,6 +1,6 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
-import type { FactorPart } from './money.ts'
+import { type FactorPart, factorParts } from './money.ts'
 import { scanRelations } from './scan.ts'
 import type { Scan, ScanContext, Term } from './scan-rows.ts'
 
@@ -90,14 +90,13 @@ const codeName = (multiplier: number, code: number): string => `m${multiplier}_$
 type SumColumn = { name: string; sql: string; measured: number | null; weight: bigint }
 
 function columnsOf({ source: { dialect }, money }: ScanContext, scan: Scan, terms: readonly Term[], withLeftOut: boolean): SumColumn[] {
-  const { digits, digitBits } = money.exchange
+  const parts = factorParts(money.exchange)
   const used = new Set(terms.flatMap(({ plus, minus }) => (minus === undefined ? [plus] : [plus, minus])))
   const ofMeasured = [...used].flatMap((index): SumColumn[] => {
     const { isMoney, sql } = scan.measured[index]!
     const column = (part: FactorPart, sum: string, weight = 1n) => ({ name: `s${index}_${part}`, sql: sum, measured: index, weight })
     if (!isMoney) return [column('whole', sql('whole') === '1' ? 'count(*)' : `sum(${sql('whole')})`)]
-    if (digits === 0) return [column('whole', dialect.sum(sql('whole')))]
-    return Array.from({ length: digits }, (_, i) => column(i, `sum(${sql(i)})`, 1n << BigInt(i * digitBits)))
+    return parts.map(({ part, weight }) => column(part, part === 'whole' ? dialect.sum(sql(part)) : `sum(${sql(part)})`, weight))
   })
   if (!withLeftOut || scan.leftOut === null || money.exchange.isRated) return ofMeasured
   return [...ofMeasured, { name: LEFT_OUT, sql: `sum(${scan.leftOut})`, measured: null, weight: 1n }]

@@ -1,15 +1,17 @@
-import { type ProceedsRates, SHARE_PLACES } from '../../events/money.ts'
-import { PLATFORMS } from '../../platform.ts'
+import type { ProceedsRates } from '../../events/money.ts'
 import {
   amountSql,
   converted,
-  type FactorPart,
   factorJoins,
+  factorParts,
   hasGivenProceeds,
   isUnrated,
   type MoneySql,
   PER_UNIT,
   PER_UNIT_OF_PROCEEDS,
+  platformShareSql,
+  sharesOf,
+  WHOLE_SHARE,
 } from '../charts/money.ts'
 import type { Exchange } from '../exchange.ts'
 import type { FactSource } from '../source.ts'
@@ -21,20 +23,6 @@ import type { MoneyAsked } from './question.ts'
  * for whether it cannot be.
  */
 export type PaidMoney = { join: string; parts: { sql: string; weight: bigint }[]; isMissing: string; perUnit: bigint }
-
-const WHOLE_SHARE = 10 ** SHARE_PLACES
-
-/** The share of a platform that counts where no proceeds are stated. What has no platform has no commission. */
-async function shareSql(source: FactSource, rates: ProceedsRates): Promise<string> {
-  const numbers = await source.numbersOf([...PLATFORMS])
-  const cases = PLATFORMS.flatMap(platform => {
-    const number = numbers.get(platform)
-    const { recurring, loyal, oneTime } = rates[platform]
-    if (number === undefined) return []
-    return [`when ${number} then case when t.subscription is null then ${oneTime} when t.is_loyal then ${loyal} else ${recurring} end`]
-  })
-  return cases.length === 0 ? String(WHOLE_SHARE) : `case t.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`
-}
 
 /** a × b ÷ c of numbers that are not negative, half away from zero, as the facts have the parts of stated amounts. */
 const partSql = ({ dialect }: FactSource, a: string, b: string, c: string): string =>
@@ -55,22 +43,20 @@ const missing = (given: string): string => `t.amount > 0 and ${isUnrated()} and 
 
 function gross({ dialect }: FactSource, exchange: Exchange): PaidMoney {
   const money: MoneySql = { dialect, exchange, shares: new Map() }
-  const { digits, digitBits } = exchange
-  const parts: FactorPart[] = digits === 0 ? ['whole'] : Array.from({ length: digits }, (_, i) => i)
   return {
     join: factorJoins('t', money),
-    parts: parts.map(part => ({ sql: amountSql('t', money, part), weight: part === 'whole' ? 1n : 1n << BigInt(part * digitBits) })),
+    parts: factorParts(exchange).map(({ part, weight }) => ({ sql: amountSql('t', money, part), weight })),
     isMissing: missing('t.usd_given is not null'),
     perUnit: PER_UNIT,
   }
 }
 
 async function net(source: FactSource, exchange: Exchange, rates: ProceedsRates, { now }: { now: number }): Promise<PaidMoney> {
-  const money: MoneySql = { dialect: source.dialect, exchange, shares: new Map() }
+  const money: MoneySql = { dialect: source.dialect, exchange, shares: await sharesOf(source, rates) }
   const { wide } = source.dialect
   const isBack = `t.refunded_at <= ${now}`
   const left = (whole: string, back: string) => `(${whole} - case when ${isBack} then coalesce(${back}, 0) else 0 end)`
-  const share = await shareSql(source, rates)
+  const share = platformShareSql('t', money)
   const ofShare = (amount: string) => `${wide(amount)} * (${share})`
   const stated = (amount: string) => `${wide(amount)} * ${WHOLE_SHARE}`
   const own = `case when t.proceeds is not null then ${stated(left('t.proceeds', 't.refunded_proceeds'))} else ${ofShare(left('t.amount', 't.refunded'))} end`
