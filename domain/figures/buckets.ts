@@ -103,6 +103,11 @@ export const intervalSql = (time: string, grid: Grid, divide: Divide): string =>
     return run.first === 0 ? steps : `${run.first} + ${steps}`
   })
 
-/** SQL for the start of that interval. */
-export const intervalStartSql = (time: string, grid: Grid, divide: Divide): string =>
-  searchSql(time, grid, run => (run.step === 0 ? String(run.start) : `${run.start} + ${run.step} * ${stepsSql(time, run, divide)}`))
+/** SQL for how long after the start of that interval the time is. */
+export const sinceStartSql = (time: string, grid: Grid, divide: Divide): string =>
+  searchSql(time, grid, run => {
+    const { first, last, start, step, until } = run
+    const since = start === 0 ? time : `(${time} - ${start})`
+    if (step === 0) return since
+    return until > start + (last - first + 1) * step ? `${since} - ${step} * ${stepsSql(time, run, divide)}` : `${since} % ${step}`
+  })

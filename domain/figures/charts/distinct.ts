@@ -1,12 +1,11 @@
 import { type AttributeCode, attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
-import { type Grid, intervalSql, intervalStartSql } from '../buckets.ts'
+import { type Grid, intervalSql, sinceStartSql } from '../buckets.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
-import type { FactSource } from '../source.ts'
 import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
 import { countedRows, type MeasuredSum, measuredCount, type ScanContext } from './scan-rows.ts'
-import { type Division, UNDIVIDED } from './tally.ts'
+import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
 /** Rows of users who are counted once in each interval. `previous`: the time of the row before of the same user, where rows know it. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string; previous: string | null }
@@ -47,11 +46,8 @@ export async function activeUsers({ source, restriction, now }: ScanContext, gri
   }
 }
 
-/** SQL for the start of the interval, and of the window, in which a time lies. */
-const startsSql = (source: FactSource, { grid, before, window }: Frame, time: string): [interval: string, window: string] => [
-  intervalStartSql(time, grid, source.dialect.divide),
-  `case when ${time} < ${window.from} then ${before.from} else ${window.from} end`,
-]
+/** The time of the row before the first one. */
+const NEVER = -(2 ** 53)
 
 /** Attributes that a user has, not a transaction: they restrict all transactions of a user or none. */
 const isOfUser = (code: AttributeCode): boolean => {
@@ -73,16 +69,16 @@ export function firstPayments(
   division: Division,
 ): [inInterval: MeasuredSum, inWindow: MeasuredSum] | null {
   if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
-  const [inInterval, inWindow] = startsSql(source, frame, 't.happened').map(start =>
-    measuredCount(countedRows(`coalesce(t.paid_before, 0) < ${start}`)),
-  )
-  return [inInterval!, inWindow!]
+  const { grid, before, window } = frame
+  const since = sinceStartSql('t.happened', grid, source.dialect.divide)
+  const start = `case when t.happened < ${window.from} then ${before.from} else ${window.from} end`
+  return [`t.happened - coalesce(t.paid_before, ${NEVER}) > ${since}`, `coalesce(t.paid_before, ${NEVER}) < ${start}`].map(condition =>
+    measuredCount(countedRows(condition)),
+  ) as [MeasuredSum, MeasuredSum]
 }
 
 /** How many different users there were in each interval of a frame's grid, in the window before, and in the window. */
 export type CountedUsers = { at: bigint[]; before: bigint; window: bigint }
-
-const sum = (counts: bigint[]): bigint => counts.reduce((total, count) => total + count, 0n)
 
 /** Counts users once in each interval and window, by the numbers of the division. A number without users has no entry. */
 export async function countUsers(
@@ -91,47 +87,58 @@ export async function countUsers(
   frame: Frame,
   division: Division,
 ): Promise<Map<number, CountedUsers>> {
-  const { source } = context
-  const { grid, lead } = frame
-  const windows: Grid = { starts: [frame.before.from, frame.window.from], end: frame.window.to }
+  const { grid, before, window } = frame
+  const windows = [before, window].map(({ from, to }): Grid => ({ starts: [from], end: to }))
   const isOfPayers = which === 'payers'
-  const ofGrid = isOfPayers ? payers(context) : await activeUsers(context, grid, division)
-  const ofWindows = isOfPayers ? ofGrid : await activeUsers(context, windows, division)
-  const { happened, previous } = ofGrid
-  if (previous) {
-    const [inInterval, inWindow] = startsSql(source, frame, happened).map(start => `sum(${countedRows(`${previous} < ${start}`)})`)
-    const found = await countIn(context, ofGrid, grid, division, [inInterval!, inWindow!])
-    return mapValues(found, ([at, first]) => ({ at: at!, before: sum(first!.slice(0, lead)), window: sum(first!.slice(lead)) }))
-  }
-  const different = [`count(distinct ${ofGrid.user})`]
-  const fine = await countIn(context, ofGrid, grid, division, different)
-  const whole = await countIn(context, ofWindows, windows, division, different)
-  return mapValues(whole, ([counts], number) => ({ at: fine.get(number)![0]!, before: counts![0]!, window: counts![1]! }))
+  const [rows, ...rowsOfWindows] = isOfPayers
+    ? [payers(context), ...windows.map(() => payers(context))]
+    : await Promise.all([grid, ...windows].map(one => activeUsers(context, one, division)))
+  const at = await countIn(context, rows!, grid, division)
+  const inWindows: Map<number, bigint[]>[] = []
+  for (const [i, one] of windows.entries()) inWindows.push(await countIn(context, rowsOfWindows[i]!, one, division))
+  const numbers = new Set([at, ...inWindows].flatMap(counts => [...counts.keys()]))
+  return new Map(
+    [...numbers].map(number => {
+      const [inBefore, inWindow] = inWindows.map(counts => counts.get(number)?.[0] ?? 0n)
+      return [number, { at: at.get(number) ?? grid.starts.map(() => 0n), before: inBefore!, window: inWindow! }]
+    }),
+  )
 }
 
-const mapValues = <Of, To>(map: Map<number, Of>, to: (of: Of, number: number) => To): Map<number, To> =>
-  new Map([...map].map(([number, of]) => [number, to(of, number)]))
-
-/** Counts of rows in each interval, by the numbers of the division. */
+/** How many different users there were in each interval, by the numbers of the division. */
 async function countIn(
   context: ScanContext,
-  { from, where, happened }: Occurrences,
-  { starts, end }: Grid,
+  { from, where, user, happened, previous }: Occurrences,
+  grid: Grid,
   division: Division,
-  counts: readonly string[],
-): Promise<Map<number, bigint[][]>> {
+): Promise<Map<number, bigint[]>> {
   const { source, now } = context
-  const conditions = [...where, `${happened} >= ${starts[0]!}`, `${happened} < ${Math.min(end, now + 1)}`]
-  const text = `select ${division.sql} as number, ${intervalSql(happened, { starts, end }, source.dialect.divide)} as interval,
-      ${counts.map((count, i) => `${count} as count${i}`).join(', ')}
-    from ${from}${division.joins} where ${conditions.join(' and ')} group by ${division === UNDIVIDED ? 2 : '1, 2'}`
-  const rows = await source.query({ text, relations: [...scanRelations(context), ...division.relations] })
-  const found = new Map<number, bigint[][]>()
+  const { starts, end } = grid
+  const { divide, small } = source.dialect
+  const isOne = starts.length === 1
+  const keys = [
+    ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
+    ...(isOne ? [] : [`${small(intervalSql(happened, grid, divide), starts.length)} as interval`]),
+  ]
+  // Where rows know the one before of the same user, the first one of each interval counts.
+  const isFirst = isOne ? `${previous} < ${starts[0]!}` : `${happened} - ${previous} > ${sinceStartSql(happened, grid, divide)}`
+  const conditions = [
+    ...where,
+    `${happened} >= ${starts[0]!}`,
+    `${happened} < ${Math.min(end, now + 1)}`,
+    ...(previous === null ? [] : [isFirst]),
+  ]
+  const rows = await source.query({
+    text: `select ${[...keys, `${previous === null ? `count(distinct ${user})` : 'count(*)'} as users`].join(', ')} from ${from}${division.joins}
+      where ${conditions.join(' and ')}${keys.length === 0 ? '' : ` group by ${keys.map((_, i) => i + 1).join(', ')}`}`,
+    relations: [...scanRelations(context), ...division.relations],
+  })
+  const counts = new Map<number, bigint[]>()
   for (const row of rows) {
-    const number = Number(row.number)
-    const one = found.get(number) ?? counts.map(() => new Array<bigint>(starts.length).fill(0n))
-    found.set(number, one)
-    for (const [i, of] of one.entries()) of[Number(row.interval)] = row[`count${i}`] as bigint
+    const number = row.number === undefined ? ALL : Number(row.number)
+    const one = counts.get(number) ?? starts.map(() => 0n)
+    counts.set(number, one)
+    one[isOne ? 0 : Number(row.interval)] = row.users as bigint
   }
-  return found
+  return counts
 }
