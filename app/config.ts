@@ -153,7 +153,7 @@ export function readConfig(given: Env): Config {
   }
 
   const memory = (): string => {
-    const given = text('ANALYTICS_MEMORY') ?? '384MB'
+    const given = text('ANALYTICS_MEMORY') ?? '256MB'
     const [, size, unit] = /^(\d{1,6})(MB|GB)$/.exec(given) ?? []
     if (size === undefined || Number(size) * (unit === 'GB' ? 1_000 : 1) < LEAST_ANALYTICS_MB)
       throw new ConfigError(`ANALYTICS_MEMORY=${given}: must be a number and MB or GB, at least ${LEAST_ANALYTICS_MB}MB`)

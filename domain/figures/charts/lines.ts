@@ -107,9 +107,23 @@ async function talliesOf(
     const found = await tally(context, scan, { grid: frame.grid, reach, needed, most, division: divide.scan(scan), withLeftOut: true })
     const nothing = emptyTally(frame.grid.starts.length, scan.terms.length + (scan.leftOut === null ? 0 : 1))
     for (const number of found.keys()) numbers.add(number)
-    parts.push(all => added([nothing, ...all.flatMap(number => found.get(number) ?? [])]))
+    parts.push(all => {
+      const own = all.flatMap(number => found.get(number) ?? [])
+      return own.length === 1 ? own[0]! : added([nothing, ...own])
+    })
   }
-  return { numbers, of: all => beside(parts.map(part => part(all))) }
+  return { numbers, of: onceForEach(all => beside(parts.map(part => part(all)))) }
+}
+
+/** Keeps what was computed: a value is asked for its size, and again for its series. */
+function onceForEach<To>(compute: (numbers: readonly number[]) => To): (numbers: readonly number[]) => To {
+  const known = new Map<string, To>()
+  return numbers => {
+    const key = numbers.join()
+    const found = known.get(key) ?? compute(numbers)
+    known.set(key, found)
+    return found
+  }
 }
 
 /** The scan `billed` with further counts of what was paid. */
@@ -172,10 +186,10 @@ export async function linesOf(
   }
   return {
     numbers: users && isDivided ? new Set([...tallies.numbers, ...users.keys()]) : tallies.numbers,
-    of(given) {
+    of: onceForEach(given => {
       const tally = tallies.of(given)
       return rows.map(coefficients => lineOf(coefficients, given, tally))
-    },
+    }),
     hasTerms: given => tallies.of(given).at.some(sums => sums.some((sum, i) => sum !== 0n && rows.some(row => (row[i] ?? 0) !== 0))),
     leftOut(given) {
       const { before, at } = tallies.of(given)

@@ -75,4 +75,4 @@ export const columnIn =
   }
 
 /** An end that time alone brings does not count before its time. */
-export const counts = (row: string, now: number) => `(${row}.counts_from is null or ${row}.counts_from <= ${now})`
+export const counts = (row: string, now: number) => `coalesce(${row}.counts_from, 0) <= ${now}`

@@ -55,17 +55,18 @@ async function addRelation(connection: DuckDBConnection, { name, columns }: Figu
   }
 }
 
-/** The rows of an answer. There may be tens of thousands of them: their values are replaced in place. */
+/** The rows of an answer. There may be tens of thousands of them: columns are read at once, not row by row. */
 function rowsOf(read: DuckDBResultReader): FigureRow[] {
-  const rows = read.getRowObjects() as Record<string, Value | number>[]
   const names = read.columnNames()
-  for (const row of rows) {
-    for (const name of names) {
-      const value = row[name]
-      if (typeof value === 'number') row[name] = BigInt(value)
+  const columns = read.getColumns() as (Value | number)[][]
+  return Array.from({ length: read.currentRowCount }, (_, i) => {
+    const row: FigureRow = {}
+    for (const [j, name] of names.entries()) {
+      const value = columns[j]![i]!
+      row[name] = typeof value === 'number' ? BigInt(value) : value
     }
-  }
-  return rows as FigureRow[]
+    return row
+  })
 }
 
 /** A connection, with the relations that it has as temporary tables. */
