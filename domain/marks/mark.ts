@@ -29,9 +29,11 @@ export async function mark(tx: Tx, environment: Environment, users: string[]): P
   announceMarks(tx, environment)
 }
 
+// A mark that is there stays until a fold locks the user, which is locked here: writing it again would cost as much as an event.
 const MARK_STORED = `insert into stale_users (environment, user_no, sums)
   select $1, u.no, true from ${NUMBERS}
-  order by u.no on conflict (environment, user_no) do update set sums = true`
+  left join lateral (select sums from stale_users where environment = $1 and user_no = u.no limit 1) m on true
+  where m.sums is not true order by u.no on conflict (environment, user_no) do update set sums = true`
 
 /**
  * Marks users for whom also what is stored with the customer is out of date: subscriptions, status and sums. Their facts were posted, or a rate of
