@@ -1,0 +1,17 @@
+import pg from 'pg'
+import { expect, onTestFinished, test } from 'vitest'
+import { shownError } from '../../app/logger.ts'
+import { freshDatabase } from '../harness/database.ts'
+
+test('the log says what an error of the database is, without values of rows or the connection', async () => {
+  const { url } = await freshDatabase()
+  const client = new pg.Client(url)
+  await client.connect()
+  onTestFinished(() => client.end())
+  await client.query('create temp table one (word text primary key)')
+  await client.query('insert into one values ($1)', ['private-word'])
+  const error = await client.query('insert into one values ($1)', ['private-word']).catch((thrown: Error) => thrown)
+  const shown = shownError(Object.assign(error as Error, { client, parameters: ['private-word'] }))
+  expect(shown).toMatchObject({ type: 'DatabaseError', code: '23505', constraint: 'one_pkey', stack: expect.stringContaining('one_pkey') })
+  expect(JSON.stringify(shown)).not.toMatch(/private-word|"client"|connectionParameters|secretKey/)
+})
