@@ -174,3 +174,44 @@ test('of a day that is over, a file has two times of a user, and none of one who
   expect(asked).toEqual({ in_log: 8n, times: 8n, users: 4n })
   expect(new Set(one.answers)).toEqual(new Set(['replica']))
 })
+
+test('times of a day that came one by one are two of a user once the day is over', async () => {
+  const start = now() - (now() % DAY)
+  const one = open()
+  const times = (to: number) =>
+    withFacts(
+      one.access,
+      project.production,
+      async ({ query, activeTimes, asOf }) => {
+        const { table } = await activeTimes({ starts: [start], end: asOf }, asOf)
+        const own = `${table.replace('activity_times', 'activity_log')} where happened >= ${start} and happened < ${to}`
+        return Number((await query({ text: `select count(*) as times from ${own}` }))[0]!.times)
+      },
+      { active: true },
+    )
+  // In the time of the environment it is the evening.
+  const setClock = (at: number) =>
+    api.pool.query(`update environments set clock_offset = to_timestamp($2) - clock_timestamp() where id = $1`, [project.production, at])
+  await setClock(start + 20 * HOUR)
+  for (let n = 1; n <= 4; n++) {
+    await visit(['ann', 'bob'].map(user => ({ user, at: start + n * HOUR })))
+    expect(await times(start + DAY)).toBe(2 * n)
+  }
+  await setClock(start + DAY + 5 * HOUR)
+  await visit([{ user: 'ann', at: start + DAY + HOUR }])
+  expect(await times(start + DAY)).toBe(4)
+  const asked: Asked = { unit: 'day', from: start, at: start + DAY + 2 * HOUR }
+  expect(await activeIn(one.access, asked)).toEqual(await activeIn({ ...one.access, replicas: null }, asked))
+  expect((await activeIn(one.access, asked)).data).toEqual([2n, 1n])
+  expect(new Set(one.answers)).toEqual(new Set(['replica']))
+})
+
+test('a process that stops does not wait for a copy of the log, and answers what was asked', async () => {
+  const at = now()
+  await visit(USERS.map((user, i) => ({ user, at: at - 1 - i * HOUR })))
+  const one = open()
+  const counted = activeIn(one.access, { unit: 'day', from: at - DAY, at })
+  await new Promise(resolve => setTimeout(resolve, 50))
+  await one.close()
+  expect([(await counted).total, one.errors]).toEqual([BigInt(USERS.length), []])
+})

@@ -89,6 +89,12 @@ export type Activity = {
   follow: (tx: Tx, ends: LogEnds, asOf: number) => Promise<() => void>
 }
 
+/** The first and the last time of each user and UTC day, of rows (user_no, happened). */
+const thinned = (rows: string) => `select user_no, unnest(case when first = last then [first] else [first, last] end) as happened from (
+  select user_no, min(happened) as first, max(happened) as last from ${rows} group by user_no, floor(happened / ${DAY}))`
+
+const dayStart = (at: number): number => Math.floor(at / DAY) * DAY
+
 export const activityTable = (schema: string): string => `${schema}.${TIMES}`
 
 /** Drops what an earlier process left: nobody knows of which state of the log it is. */
@@ -109,13 +115,21 @@ export function activityOf({ connection, schema, folder, pool, environment }: Ac
     for (const ranges of partsOf(known, to.ends)) {
       await into.run(`create or replace temp table ${incomingTimes} (${columnList})`)
       await loadRows(tx, { connection: into, folder, sql: logRows(environment, ranges), into: incomingTimes, columns: TIME_COLUMNS })
-      await into.run(`insert into ${log} select user_no, unnest(case when first = last then [first] else [first, last] end) from (
-          select user_no, min(happened) as first, max(happened) as last from ${incomingTimes}
-          where happened <= ${to.settled} group by user_no, floor(happened / ${DAY}))
+      await into.run(`insert into ${log} ${thinned(`${incomingTimes} where happened <= ${to.settled}`)}
         union all select user_no, happened from ${incomingTimes} where happened > ${to.settled}`)
       await eachPart()
     }
     await into.run(`drop table if exists ${incomingTimes}`)
+  }
+
+  /** Times came in many pulls, and each of these kept two of them: of days that are over now two are enough. */
+  async function thinOut(from: number, to: number): Promise<void> {
+    const over = `${log} where happened >= ${from} and happened < ${to}`
+    await connection.run(`insert into ${stale} select user_no, false from ${over} group by user_no having count(*) > 2`)
+    await connection.run(`create or replace temp table ${incomingTimes} as ${thinned(over)}`)
+    await connection.run(`delete from ${over}`)
+    await connection.run(`insert into ${log} select * from ${incomingTimes}`)
+    await connection.run(`drop table ${incomingTimes}`)
   }
 
   /** Every time with the one before it of the same user. Users without facts are those of whom a mark is not folded yet. */
@@ -181,6 +195,8 @@ export function activityOf({ connection, schema, folder, pool, environment }: Ac
       await bringLog(tx, connection, copy.ends, next, () =>
         connection.run(`insert into ${stale} select user_no, false from ${incomingTimes}`),
       )
+      const [turned, turns] = [copy, next].map(({ settled }) => dayStart(settled)) as [number, number]
+      if (turned < turns) await thinOut(turned, turns)
       const isStale = `user_no in (select user_no from ${stale})`
       await connection.run(`delete from ${log} where user_no in (select user_no from ${stale} where is_gone)`)
       await connection.run(`delete from ${times} where ${isStale}`)
