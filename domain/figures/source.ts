@@ -35,9 +35,16 @@ export type Dialect = {
 
 /**
  * What all facts lie between; they may lie closer together. `days`: of purchases. `currencies`: the numbers of their words; 0 is one, too, where a
- * currency is unknown. `paid`: those of them in which anything is paid. `bits`: every amount is between −2^bits and 2^bits.
+ * currency is unknown. `paid`: those of them in which anything is paid. `bits`: every amount is between −2^bits and 2^bits. `areProceedsStated`: of any
+ * transaction.
  */
-export type FactExtent = { days: { first: number; last: number }; currencies: readonly number[]; paid: readonly number[]; bits: number }
+export type FactExtent = {
+  days: { first: number; last: number }
+  currencies: readonly number[]
+  paid: readonly number[]
+  bits: number
+  areProceedsStated: boolean
+}
 
 /** The sides of subscriptions that stood just before `at`, as a table. */
 export type StandingSides = { at: number; table: string }

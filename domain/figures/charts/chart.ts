@@ -39,7 +39,12 @@ export async function scanContext(
   return {
     source,
     products,
-    money: { dialect: source.dialect, exchange: await loadExchange(pool, source, question), shares: await sharesOf(source, proceedsRates) },
+    money: {
+      dialect: source.dialect,
+      exchange: await loadExchange(pool, source, question),
+      shares: await sharesOf(source, proceedsRates),
+      areProceedsStated: source.extent?.areProceedsStated ?? true,
+    },
     restriction: await loadRestriction({ source, scanning, products }, environment, question.filters),
     now: question.now,
   }

@@ -11,8 +11,16 @@ export const PER_UNIT_OF_PROCEEDS = PER_UNIT * WHOLE_SHARE
 /** A monthly amount is a whole number of 336ths. */
 export const PER_UNIT_OF_MRR = PER_UNIT * 336n
 
-/** What money is computed with: exchange, shares by the number of the platform's word, and how the driver says it. */
-export type MoneySql = { dialect: Dialect; exchange: Exchange; shares: ReadonlyMap<number, ProceedsRates[Platform]> }
+/**
+ * What money is computed with: exchange, shares by the number of the platform's word, and how the driver says it. `areProceedsStated`: false where it
+ * is known that no transaction states its proceeds.
+ */
+export type MoneySql = {
+  dialect: Dialect
+  exchange: Exchange
+  shares: ReadonlyMap<number, ProceedsRates[Platform]>
+  areProceedsStated?: boolean
+}
 
 /** What a row of two sides has before the names of the columns of one. */
 export type SideName = '' | 'a_' | 'b_'
@@ -83,7 +91,9 @@ const [STATED, ONE_TIME, LOYAL, RECURRING] = [1, 2, 3, 4]
 
 /** What is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
 export const proceedsBaseSql = (row: string, money: MoneySql): string =>
-  ifRated(money, `coalesce(${row}.proceeds, ${row}.amount)`, `coalesce(${row}.proceeds_usd, ${row}.usd_given)`)
+  money.areProceedsStated === false
+    ? convertibleSql(row, money)
+    : ifRated(money, `coalesce(${row}.proceeds, ${row}.amount)`, `coalesce(${row}.proceeds_usd, ${row}.usd_given)`)
 
 /** The shares of the platforms whose words occur. */
 export async function sharesOf(source: FactSource, rates: ProceedsRates): Promise<MoneySql['shares']> {
@@ -102,8 +112,8 @@ export function platformShareSql(row: string, { shares }: Pick<MoneySql, 'shares
 
 /** All of the proceeds that are stated, else the share of the platform. */
 export function proceedsShare(row: string, money: MoneySql): Multiplier {
-  const isStated = `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
-  const soldAs = `case when ${isStated} then ${STATED} when ${row}.subscription is null then ${ONE_TIME} when ${row}.is_loyal then ${LOYAL} else ${RECURRING} end`
+  const isStated = money.areProceedsStated === false ? null : `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
+  const soldAs = `case ${isStated ? `when ${isStated} then ${STATED} ` : ''}when ${row}.subscription is null then ${ONE_TIME} when ${row}.is_loyal then ${LOYAL} else ${RECURRING} end`
   const shareOf = (platform: number, sold: number): bigint => {
     const shares = money.shares.get(platform)
     if (!shares || sold === STATED) return WHOLE_SHARE
@@ -111,7 +121,7 @@ export function proceedsShare(row: string, money: MoneySql): Multiplier {
   }
   return {
     codes: [soldAs, `${row}.platform`],
-    sql: `case when ${isStated} then ${WHOLE_SHARE} else ${platformShareSql(row, money)} end`,
+    sql: isStated ? `case when ${isStated} then ${WHOLE_SHARE} else ${platformShareSql(row, money)} end` : platformShareSql(row, money),
     valueOf: ([sold, platform]) => shareOf(Number(platform), Number(sold)),
   }
 }

@@ -49,10 +49,12 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
   const [period, which] =
     mode === 'by_days'
       ? [
-          dialect.small(intervalSql(`(${age})`, ages.grid, dialect.divide), ages.grid.starts.length),
+          dialect.small(intervalSql('t.age', ages.grid, dialect.divide), ages.grid.starts.length),
           `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`,
         ]
       : ['t.renewal', `t.renewal <= ${LAST_RENEWAL}`]
+  const all = dialect.tables.transactions
+  const rows = mode === 'by_days' ? `(select t.*, ${age} as age from ${all} t)` : all
   const keys = [
     ...(segments === null ? [] : ['m.segment']),
     `${dialect.small(cohortSql(own, members, source), starts.length)} as cohort`,
@@ -62,7 +64,7 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
   return {
     text: `from (
         select t.*, ${keys.join(', ')}
-        from ${dialect.tables.transactions} t ${isRestricted ? `join (${memberRows(source, members)}) m on m.user_no = t.user_no` : ''}
+        from ${rows} t ${isRestricted ? `join (${memberRows(source, members)}) m on m.user_no = t.user_no` : ''}
         where ${which} and t.happened <= ${now} and ${anchored(own, members)}
       ) t ${money.join}`,
     keys: [...(segments === null ? [] : ['t.segment']), 't.cohort', 't.period', 't.bits', 't.subscription is null as is_one_time'],

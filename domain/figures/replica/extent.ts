@@ -2,14 +2,21 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { FactExtent } from '../source.ts'
 import { TABLES } from './tables.ts'
 
-const OF_TRANSACTIONS = { sides: [''], amounts: ['amount', 'proceeds', 'usd_given', 'proceeds_usd'] }
+const PROCEEDS = ['proceeds', 'proceeds_usd']
+const OF_TRANSACTIONS = { sides: [''], amounts: ['amount', 'usd_given', ...PROCEEDS] }
 const OF_CHANGES = { sides: ['a_', 'b_'], amounts: ['amount', 'usd_given'] }
 const PARTS = new Map<string, typeof OF_TRANSACTIONS>([
   [TABLES.transactions.name, OF_TRANSACTIONS],
   [TABLES.changes.name, OF_CHANGES],
 ])
 
-export const NO_EXTENT: FactExtent = { days: { first: Infinity, last: -Infinity }, currencies: [], paid: [], bits: 1 }
+export const NO_EXTENT: FactExtent = {
+  days: { first: Infinity, last: -Infinity },
+  currencies: [],
+  paid: [],
+  bits: 1,
+  areProceedsStated: false,
+}
 
 /** What both lie in. */
 const joined = (a: FactExtent, b: FactExtent): FactExtent => ({
@@ -17,6 +24,7 @@ const joined = (a: FactExtent, b: FactExtent): FactExtent => ({
   currencies: [...new Set([...a.currencies, ...b.currencies])],
   paid: [...new Set([...a.paid, ...b.paid])],
   bits: Math.max(a.bits, b.bits),
+  areProceedsStated: a.areProceedsStated || b.areProceedsStated,
 })
 
 /** Widens an extent by the rows of `from`, which has the columns of the table `name`. Rows of other tables have none. */
@@ -27,8 +35,10 @@ export async function widened(connection: DuckDBConnection, extent: FactExtent, 
   const ofSides = (names: string[]) => sides.flatMap(side => names.map(column => `${side}${column}`))
   const most = ofSides(amounts).flatMap(column => [`coalesce(max(${column}), 0)`, `-coalesce(min(${column}), 0)::hugeint`])
   const days = ofSides(['bought_on']).map(column => `min(${column}), max(${column})`)
-  const [row] = (await connection.runAndReadAll(`select greatest(${most.join(', ')})::varchar, ${days.join(', ')} from ${from}`)).getRows()
-  const [largest, ...edges] = row!
+  const stated = amounts.filter(column => PROCEEDS.includes(column)).map(column => `count(${column})`)
+  const text = `select greatest(${most.join(', ')})::varchar, ${['0', ...stated].join(' + ')} > 0, ${days.join(', ')} from ${from}`
+  const [row] = (await connection.runAndReadAll(text)).getRows()
+  const [largest, areProceedsStated, ...edges] = row!
   const currencies = sides.map(side => {
     const isPaid = amounts.map(column => `coalesce(${side}${column}, 0) <> 0`).join(' or ')
     return `select ${side}currency as word, bool_or(${isPaid}) as paid from ${from} where ${side}currency is not null group by 1`
@@ -41,6 +51,7 @@ export async function widened(connection: DuckDBConnection, extent: FactExtent, 
     currencies: numbered(words),
     paid: numbered(words.filter(([, isPaid]) => isPaid)),
     bits: Math.max(1, BigInt(largest as string).toString(2).length),
+    areProceedsStated: areProceedsStated as boolean,
   })
 }
 
