@@ -165,12 +165,12 @@ export function activityOf({ connection, schema, folder, pool, environment }: Ac
     isBehind: ends => isNoted || [...ends].some(([partition, end]) => (copy.ends.get(partition) ?? 0) < end),
     settled: () => copy.settled,
     async build(own, alone, isUnwanted) {
-      phase = 'building'
       try {
         await alone(async () => {
           await connection.run(`create or replace table ${log} (${columnList})`)
-          // From here on pulls note what they change.
           await connection.run(`create or replace table ${stale} (user_no BIGINT, is_gone BOOLEAN)`)
+          // From here on pulls note what they change.
+          phase = 'building'
         })
         const made = await copyLog(own, isUnwanted)
         await own.run(`create or replace table ${times} as ${chained('true')}`)

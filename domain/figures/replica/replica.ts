@@ -133,7 +133,9 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
 
   let building: Promise<void> | null = null
   let isClosing = false
-  /** Begins to keep the times at which users were active. A failure is that of the questions that wait for it. */
+  /** Why the times could not be kept: told by the next question about them. */
+  let failure: Error | null = null
+  /** Begins to keep the times at which users were active. */
   const buildActivity = (): Promise<void> => {
     const build = async () => {
       const own = await instance.connect()
@@ -148,13 +150,18 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     building ??= build().finally(() => {
       building = null
     })
-    building.catch(() => {})
+    building.catch(error => {
+      failure = error
+    })
     return building
   }
 
   /** The times at which users were active are those of now, or the question is not answered here. */
   async function followActivity(): Promise<void> {
     const tooLate = pause(PATIENCE_MS, undefined, { ref: false })
+    const failed = failure
+    failure = null
+    if (failed) throw failed
     if (activity.phase() !== 'kept') await Promise.race([buildActivity(), tooLate])
     if (activity.phase() !== 'kept') throw new Fallback('building', 'the times of users are being copied')
     const ends = await logEndsOf(pool, environment)
