@@ -14,8 +14,9 @@ import { lockUsers } from '../users/user.ts'
 const LOOK_SECONDS = 60
 
 // One statement, so only one worker has the look of a minute. A clock that was set back must not put off the next look.
+// A worker that waited for another one's look reads a time after its own; only a look of much later was before the clock was set back.
 const TAKE_LOOK = `insert into fact_audit (looked_at) values (clock_timestamp()) on conflict (one) do update set looked_at = excluded.looked_at
-  where fact_audit.looked_at not between excluded.looked_at - interval '${LOOK_SECONDS} seconds' and excluded.looked_at`
+  where fact_audit.looked_at not between excluded.looked_at - interval '${LOOK_SECONDS} seconds' and excluded.looked_at + interval '${LOOK_SECONDS} seconds'`
 
 // Over all environments, so that users are looked at alike, whatever their environment. A user behind a gap of erased ones is drawn more often.
 const DRAW = `select distinct u.environment, u.no from (select no as highest from users order by no desc limit 1) h

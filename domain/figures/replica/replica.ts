@@ -113,7 +113,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     return pulling
   }
   const reach = async (seq: number): Promise<void> => {
-    while (content.seq < seq) await refresh()
+    while (content.seq < seq && !isClosing) await refresh()
   }
 
   /** Facts that were written since cost a pull, nothing new costs one look. */
@@ -131,8 +131,20 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     if (fresh && content.seq < seq) throw new Fallback('building', 'the replica is behind')
   }
 
-  let building: Promise<void> | null = null
   let isClosing = false
+  /** Works under way: what they use stays open until they have ended. */
+  let works = 0
+  async function whileOpen<T>(work: () => Promise<T>): Promise<T> {
+    if (isClosing) throw new Fallback('building', 'the replica is closed')
+    works++
+    try {
+      return await work()
+    } finally {
+      works--
+    }
+  }
+
+  let building: Promise<void> | null = null
   /** Why the times could not be kept: told by the next question about them. */
   let failure: Error | null = null
   /** Begins to keep the times at which users were active. */
@@ -147,7 +159,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
         own.closeSync()
       }
     }
-    building ??= build().finally(() => {
+    building ??= whileOpen(build).finally(() => {
       building = null
     })
     building.catch(error => {
@@ -166,7 +178,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     if (activity.phase() !== 'kept') throw new Fallback('building', 'the times of users are being copied')
     const ends = await logEndsOf(pool, environment)
     const reached = async () => {
-      while (activity.isBehind(ends)) await refresh()
+      while (activity.isBehind(ends) && !isClosing) await refresh()
     }
     await Promise.race([reached(), tooLate])
     if (activity.isBehind(ends)) throw new Fallback('building', 'the times of users are behind')
@@ -174,12 +186,15 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
 
   const asking = new Set<DuckDBConnection>()
   const idle: Session[] = []
-  async function ask<T>(work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
+  const ask: Replica['ask'] = (work, how) => whileOpen(() => answer(work, how))
+
+  async function answer<T>(work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
     usedAt = performance.now()
     const following = how.active ? follow(how).then(followActivity) : follow(how)
     await following.catch(error => {
       throw error instanceof OutOfDate ? error : fallbackOf(error)
     })
+    if (isClosing) throw new Fallback('building', 'the replica is closed')
     const session = idle.pop() ?? { connection: await instance.connect(), relations: new Map() }
     asking.add(session.connection)
     let isWhole = false
@@ -191,11 +206,13 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     try {
       const snapshot = await begin(session.connection)
       const times = how.active ? { table: activityTable(file.schema), settled: activity.settled() } : null
-      const answer = await work(await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, times, ...snapshot }))
+      const answered = await work(
+        await onReplica(session, { schema: file.schema, deadline: how.deadline, want: wants, times, ...snapshot }),
+      )
       // Its temporary tables serve the next question.
       await session.connection.run('commit')
       isWhole = true
-      return answer
+      return answered
     } finally {
       // The next question has them; without them it only takes longer.
       if (isWanted) void alone(() => standings.make()).catch(() => {})
@@ -223,9 +240,11 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
 
   async function close(keep: boolean): Promise<void> {
     isClosing = true
-    for (const own of asking) own.interrupt()
-    await working.catch(() => {})
-    while (asking.size > 0) await pause(5)
+    while (works > 0) {
+      for (const own of asking) own.interrupt()
+      await pause(5)
+    }
+    while (waiting > 0) await working.catch(() => {})
     for (const { connection: own } of idle.splice(0)) own.closeSync()
     if (keep) await connection.run(`detach database if exists ${file.schema}`)
     else await drop()

@@ -53,6 +53,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     options.onError(error instanceof Error ? error : new Error(String(error)), environment)
 
   async function open(environment: Environment): Promise<Replica> {
+    if (isClosed) throw new Fallback('building', 'replicas are closed')
     engine ??= startEngine(options.folder, options.memory)
     timer ??= setInterval(tick, TICK_MS).unref()
     const { instance, folder } = await engine
@@ -117,6 +118,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
   async function restart(): Promise<void> {
     const old = engine
     engine = null
+    await Promise.allSettled([...slots.values()].map(({ opening }) => opening))
     await Promise.all([...slots.values()].flatMap(({ replica }) => (replica ? drop(replica, false) : [])))
     await (await old)?.close()
   }
