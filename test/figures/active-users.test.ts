@@ -1,46 +1,19 @@
-import { mkdtemp, rm } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { chartOf } from '../../domain/figures/chart-table.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { PER_UNIT } from '../../domain/figures/charts/money.ts'
 import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
 import { readQuestion } from '../../domain/figures/question.ts'
-import { connect, type Pool } from '../../store/connect.ts'
-import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { SEED } from './draws.ts'
-import { openingReplicas } from './open-replicas.ts'
+import { settingWithReplicas } from './open-replicas.ts'
 
 const HOUR = 3_600
 const DAY = 24 * HOUR
 
-let api: TestApi
-let scanning: Pool
-let folder: string
-let project: TestProjectKeys
-let open: ReturnType<typeof openingReplicas>
-
-beforeAll(async () => {
-  api = await startApi()
-  scanning = connect({ url: api.databaseUrl, scans: true })
-})
-afterAll(async () => {
-  await scanning.end()
-  await api.stop()
-})
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'perennial-active-users-'))
-  project = await api.newProject()
-  open = openingReplicas({ pool: api.pool, scanning, folder })
-  return async () => {
-    await open.closeAll()
-    await rm(folder, { recursive: true, force: true })
-  }
-})
+const setting = settingWithReplicas()
 
 const now = () => Math.floor(Date.now() / 1000)
 
@@ -51,7 +24,7 @@ async function visit(visits: { user: string; at: number }[]): Promise<void> {
     ...{ event_id: crypto.randomUUID(), event_name: 'screen_viewed', identity_id: user, platform: 'iOS', screen_id: 'onboarding' },
     happened_at: new Date(at * 1000).toISOString(),
   }))
-  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
+  const { body } = await setting.api.call('POST', '/v4/events', { key: setting.project.secret, body: { events } })
   expect(body).toMatchObject({ created: visits.length })
 }
 
@@ -69,7 +42,7 @@ async function sell(user: string, at: number): Promise<void> {
     },
     ...{ happened_at: new Date(at * 1000).toISOString(), transaction: { transaction_id: id } },
   }
-  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events: [event] } })
+  const { body } = await setting.api.call('POST', '/v4/events', { key: setting.project.secret, body: { events: [event] } })
   expect(body).toMatchObject({ created: 1 })
 }
 
@@ -83,18 +56,18 @@ async function activeIn(access: FactAccess, { unit, from, zone = 'UTC', at = now
     { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own: 1 },
     { now: at, hasRate: true },
   )
-  const { series } = await chartFigures(access, project.production, chart, question)
+  const { series } = await chartFigures(access, setting.project.production, chart, question)
   const { data, weights } = series[0]!.line
   return { data: data.map(({ bottom }) => bottom / PER_UNIT), ...weights }
 }
 
 async function erase(user: string): Promise<boolean> {
-  const { rows } = await api.pool.query<{ id: string }>('select id from users where environment = $1 and identity_id = $2', [
-    project.production,
+  const { rows } = await setting.api.pool.query<{ id: string }>('select id from users where environment = $1 and identity_id = $2', [
+    setting.project.production,
     user,
   ])
   if (!rows[0]) return false
-  expect((await api.call('DELETE', `/v4/customers/${rows[0].id}`, { key: project.secret })).status).toBe(204)
+  expect((await setting.api.call('DELETE', `/v4/customers/${rows[0].id}`, { key: setting.project.secret })).status).toBe(204)
   return true
 }
 
@@ -108,8 +81,8 @@ const step = fc.record({
 test('after any visits, sales and erasures a replica counts the users that Postgres counts', { timeout: 120_000 }, async () => {
   const runs = 'Deno' in globalThis ? 2 : 6
   const agree = fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 10 }), async steps => {
-    project = await api.newProject()
-    const one = open({ folder: join(folder, crypto.randomUUID()) })
+    setting.project = await setting.api.newProject()
+    const one = setting.open({ folder: join(setting.folder, crypto.randomUUID()) })
     await visit([{ user: 'ann', at: now() - 3 * DAY }])
     for (const { visits, sale, erased } of steps) {
       const told = now()
@@ -131,7 +104,7 @@ test('after any visits, sales and erasures a replica counts the users that Postg
 })
 
 test('a visit that is no money is in the next answer', async () => {
-  const one = open()
+  const one = setting.open()
   const at = now()
   const seen = () => activeIn(one.access, { unit: 'day', from: at - 3 * DAY, at })
   expect((await seen()).total).toBe(0n)
@@ -145,7 +118,7 @@ test('a visit that is no money is in the next answer', async () => {
 test('hours of a day that is over are counted from the log', async () => {
   const start = now() - (now() % DAY) - 2 * DAY
   await visit([3, 5, 7, 9].map(hour => ({ user: 'ann', at: start + hour * HOUR })))
-  const one = open()
+  const one = setting.open()
   const asked: Asked = { unit: 'hour', from: start + 4 * HOUR, at: start + 8 * HOUR }
   // The user is created now: after the time that is asked for.
   expect((await activeIn(one.access, asked)).data).toEqual([0n, 1n, 0n, 1n])
@@ -155,12 +128,12 @@ test('hours of a day that is over are counted from the log', async () => {
 test('of a day that is over, a file has two times of a user, and none of one who was erased', async () => {
   const start = now() - (now() % DAY) - 2 * DAY
   await visit(USERS.flatMap(user => [3, 5, 7, 9].map(hour => ({ user, at: start + hour * HOUR }))))
-  const one = open()
+  const one = setting.open()
   await activeIn(one.access, { unit: 'day', from: start })
   await erase('bob')
   const asked = await withFacts(
     one.access,
-    project.production,
+    setting.project.production,
     async ({ query, activeTimes, asOf }) => {
       const { table } = await activeTimes({ starts: [start], end: asOf }, asOf)
       const log = table.replace('activity_times', 'activity_log')
@@ -177,11 +150,11 @@ test('of a day that is over, a file has two times of a user, and none of one who
 
 test('times of a day that came one by one are two of a user once the day is over', async () => {
   const start = now() - (now() % DAY)
-  const one = open()
+  const one = setting.open()
   const times = (to: number) =>
     withFacts(
       one.access,
-      project.production,
+      setting.project.production,
       async ({ query, activeTimes, asOf }) => {
         const { table } = await activeTimes({ starts: [start], end: asOf }, asOf)
         const own = `${table.replace('activity_times', 'activity_log')} where happened >= ${start} and happened < ${to}`
@@ -191,7 +164,10 @@ test('times of a day that came one by one are two of a user once the day is over
     )
   // In the time of the environment it is the evening.
   const setClock = (at: number) =>
-    api.pool.query(`update environments set clock_offset = to_timestamp($2) - clock_timestamp() where id = $1`, [project.production, at])
+    setting.api.pool.query(`update environments set clock_offset = to_timestamp($2) - clock_timestamp() where id = $1`, [
+      setting.project.production,
+      at,
+    ])
   await setClock(start + 20 * HOUR)
   for (let n = 1; n <= 4; n++) {
     await visit(['ann', 'bob'].map(user => ({ user, at: start + n * HOUR })))
@@ -209,7 +185,7 @@ test('times of a day that came one by one are two of a user once the day is over
 test('a process that stops does not wait for a copy of the log, and answers what was asked', async () => {
   const at = now()
   await visit(USERS.map((user, i) => ({ user, at: at - 1 - i * HOUR })))
-  const one = open()
+  const one = setting.open()
   const counted = activeIn(one.access, { unit: 'day', from: at - DAY, at })
   await new Promise(resolve => setTimeout(resolve, 50))
   await one.close()

@@ -1,13 +1,18 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, beforeEach } from 'vitest'
 import { proceedsRates } from '../../domain/events/money.ts'
 import type { FactAccess } from '../../domain/figures/open-source.ts'
 import { type ReplicaOptions, type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
-import type { Pool } from '../../store/connect.ts'
+import { connect, type Pool } from '../../store/connect.ts'
+import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 
 /** `answers`: what answered each question. */
 export type Opened = { access: FactAccess; answers: string[]; errors: string[]; close: () => Promise<void> }
 
 /** Opens replicas as a process has them, of any number of facts. */
-export function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanning: Pool; folder: string }) {
+function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanning: Pool; folder: string }) {
   const opened: Replicas[] = []
   const open = (options: Partial<ReplicaOptions> = {}): Opened => {
     const answers: string[] = []
@@ -23,4 +28,31 @@ export function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanni
   }
   open.closeAll = () => Promise.all(opened.splice(0).map(replicas => replicas.close()))
   return open
+}
+
+/** An API, and for each test a project and a folder in which it opens replicas. `scanning`: a pool that may read many rows. */
+type ReplicaSetting = { api: TestApi; scanning: Pool; folder: string; project: TestProjectKeys; open: ReturnType<typeof openingReplicas> }
+
+/** The setting of the tests of a file; its fields are there while a test runs. */
+export function settingWithReplicas(): ReplicaSetting {
+  const setting = {} as ReplicaSetting
+  beforeAll(async () => {
+    setting.api = await startApi()
+    setting.scanning = connect({ url: setting.api.databaseUrl, scans: true })
+  })
+  afterAll(async () => {
+    await setting.scanning.end()
+    await setting.api.stop()
+  })
+  beforeEach(async () => {
+    const folder = await mkdtemp(join(tmpdir(), 'perennial-replica-test-'))
+    const { api, scanning } = setting
+    const open = openingReplicas({ pool: api.pool, scanning, folder })
+    Object.assign(setting, { folder, open, project: await api.newProject() })
+    return async () => {
+      await open.closeAll()
+      await rm(folder, { recursive: true, force: true })
+    }
+  })
+  return setting
 }

@@ -1,42 +1,16 @@
-import { mkdir, mkdtemp, readdir, rm, truncate, writeFile } from 'node:fs/promises'
-import { tmpdir } from 'node:os'
+import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { chartOf } from '../../domain/figures/chart-table.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
 import { readQuestion } from '../../domain/figures/question.ts'
 import type { FactSource, FigureRow } from '../../domain/figures/source.ts'
-import { connect, type Pool } from '../../store/connect.ts'
-import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { until } from '../harness/until.ts'
-import { type Opened, openingReplicas } from './open-replicas.ts'
+import { type Opened, settingWithReplicas } from './open-replicas.ts'
 
-let api: TestApi
-let scanning: Pool
-let folder: string
-let project: TestProjectKeys
-let open: ReturnType<typeof openingReplicas>
-
-beforeAll(async () => {
-  api = await startApi()
-  scanning = connect({ url: api.databaseUrl, scans: true })
-})
-afterAll(async () => {
-  await scanning.end()
-  await api.stop()
-})
-
-beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'perennial-replica-test-'))
-  project = await api.newProject()
-  open = openingReplicas({ pool: api.pool, scanning, folder })
-  return async () => {
-    await open.closeAll()
-    await rm(folder, { recursive: true, force: true })
-  }
-})
+const setting = settingWithReplicas()
 
 let sales = 0
 async function sell(count: number, price = '10', user?: string): Promise<void> {
@@ -53,7 +27,7 @@ async function sell(count: number, price = '10', user?: string): Promise<void> {
       ...{ happened_at: '2026-03-01T12:00:00Z', transaction: { transaction_id: `sale-${n}` }, price, currency: 'USD' },
     }
   })
-  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events } })
+  const { body } = await setting.api.call('POST', '/v4/events', { key: setting.project.secret, body: { events } })
   expect(body).toMatchObject({ created: count })
 }
 
@@ -63,16 +37,16 @@ const soldBy = ({ query, dialect }: FactSource): Promise<FigureRow[]> =>
   })
 
 async function sold({ access }: Opened): Promise<{ sales: number; money: bigint }> {
-  const [row] = await withFacts(access, project.production, soldBy)
+  const [row] = await withFacts(access, setting.project.production, soldBy)
   return { sales: Number(row!.sales), money: row!.money as bigint }
 }
 
 const dollars = (count: number) => BigInt(count) * 10_000_000n
-const files = async () => (await readdir(folder)).filter(name => name.endsWith('.duckdb'))
+const files = async () => (await readdir(setting.folder)).filter(name => name.endsWith('.duckdb'))
 
 test('what was posted is in the next answer, and after a restart the file serves again', async () => {
   await sell(3)
-  const first = open()
+  const first = setting.open()
   expect(await sold(first)).toEqual({ sales: 3, money: dollars(3) })
   for (let n = 4; n < 8; n++) {
     await sell(1)
@@ -81,7 +55,7 @@ test('what was posted is in the next answer, and after a restart the file serves
   expect(new Set(first.answers)).toEqual(new Set(['replica']))
   await first.close()
   await sell(1)
-  const second = open()
+  const second = setting.open()
   expect(await sold(second)).toEqual({ sales: 8, money: dollars(8) })
   expect([second.answers, second.errors, (await files()).length]).toEqual([['replica'], [], 1])
 })
@@ -92,29 +66,31 @@ describe('a file that is of no use is made anew', () => {
     'is empty': path => truncate(path, 0),
     'is none of DuckDB': path => writeFile(path, 'x'.repeat(100_000)),
     'has facts of another past': () =>
-      api.pool.query('update transaction_facts set amount = amount + 1000000 where environment = $1', [project.production]),
+      setting.api.pool.query('update transaction_facts set amount = amount + 1000000 where environment = $1', [setting.project.production]),
     'is of another generation': () =>
-      api.pool.query(
+      setting.api.pool.query(
         `with moved as (update transaction_facts set generation = 2 where environment = $1), users as (update user_facts set generation = 2 where environment = $1)
          update fact_state set generation = 2 where environment = $1`,
-        [project.production],
+        [setting.project.production],
       ),
     'misses tombstones that are gone': () =>
-      api.pool.query('update fact_state set seq = seq + 10, pruned_seq = seq + 5 where environment = $1', [project.production]),
+      setting.api.pool.query('update fact_state set seq = seq + 10, pruned_seq = seq + 5 where environment = $1', [
+        setting.project.production,
+      ]),
     'is ahead of a database from a backup': () =>
-      api.pool.query('update fact_state set seq = seq - 1 where environment = $1', [project.production]),
+      setting.api.pool.query('update fact_state set seq = seq - 1 where environment = $1', [setting.project.production]),
   }
 
   test.each(Object.entries(SPOILED))('%s', async (_name, spoil) => {
     await sell(2)
-    const before = open()
+    const before = setting.open()
     await sold(before)
     await before.close()
-    await spoil(join(folder, (await files())[0]!))
-    const after = open()
-    const { rows } = await api.pool.query<{ sales: number; money: string }>(
+    await spoil(join(setting.folder, (await files())[0]!))
+    const after = setting.open()
+    const { rows } = await setting.api.pool.query<{ sales: number; money: string }>(
       'select count(*)::int as sales, sum(amount)::text as money from transaction_facts where environment = $1 and kind = 5',
-      [project.production],
+      [setting.project.production],
     )
     expect(await sold(after)).toEqual({ sales: rows[0]!.sales, money: BigInt(rows[0]!.money) })
     expect([after.answers, after.errors]).toEqual([['replica'], []])
@@ -123,11 +99,11 @@ describe('a file that is of no use is made anew', () => {
 
 test('a new generation reaches a replica that is open', async () => {
   await sell(2)
-  const one = open()
+  const one = setting.open()
   await sold(one)
-  await api.pool.query(
+  await setting.api.pool.query(
     `with gone as (delete from transaction_facts where environment = $1) update fact_state set generation = 2, seq = seq + 1 where environment = $1`,
-    [project.production],
+    [setting.project.production],
   )
   expect((await sold(one)).sales).toBe(0)
   expect((await sold(one)).sales).toBe(0)
@@ -136,23 +112,23 @@ test('a new generation reaches a replica that is open', async () => {
 
 test('where no file can be written, a temporary folder serves', async () => {
   await sell(1)
-  await writeFile(join(folder, 'replicas'), 'not a folder')
-  const one = open({ folder: join(folder, 'replicas') })
+  await writeFile(join(setting.folder, 'replicas'), 'not a folder')
+  const one = setting.open({ folder: join(setting.folder, 'replicas') })
   expect(await sold(one)).toEqual({ sales: 1, money: dollars(1) })
   expect(one.answers).toEqual(['replica'])
 })
 
 test('what an earlier version of the service left is removed', async () => {
   await sell(1)
-  await mkdir(folder, { recursive: true })
-  await writeFile(join(folder, '7-0123456789ab-0.duckdb'), '')
-  await sold(open())
+  await mkdir(setting.folder, { recursive: true })
+  await writeFile(join(setting.folder, '7-0123456789ab-0.duckdb'), '')
+  await sold(setting.open())
   expect(await files()).not.toContain('7-0123456789ab-0.duckdb')
 })
 
 test('without memory for a question Postgres answers, and it is counted', async () => {
   await sell(5)
-  const one = open({ memory: '1MB' })
+  const one = setting.open({ memory: '1MB' })
   expect(await sold(one)).toEqual({ sales: 5, money: dollars(5) })
   expect(one.answers).toHaveLength(1)
   expect(['memory', 'broken']).toContain(one.answers[0])
@@ -160,43 +136,43 @@ test('without memory for a question Postgres answers, and it is counted', async 
 
 test('a sum of more than 128 bits is that of Postgres', async () => {
   await sell(3, '999999999999.999999')
-  const one = open()
+  const one = setting.open()
   const huge = '170141183460469231731'
   const text = ({ dialect }: FactSource) =>
     `select ${dialect.sum(`${dialect.wide('t.amount')} * ${huge}`)} as money from ${dialect.tables.transactions} t where t.kind = 5`
-  const [row] = await withFacts(one.access, project.production, source => source.query({ text: text(source) }))
+  const [row] = await withFacts(one.access, setting.project.production, source => source.query({ text: text(source) }))
   expect(row!.money).toBe(3n * 999_999_999_999_999_999n * BigInt(huge))
   expect(one.answers).toEqual(['overflow'])
 })
 
 test('who was erased is in no replica after the next question', async () => {
   await sell(2)
-  const leaver = (await api.call('POST', '/v4/users', { key: project.secret, body: { environment: 'prod' } })).body.id
+  const leaver = (await setting.api.call('POST', '/v4/users', { key: setting.project.secret, body: { environment: 'prod' } })).body.id
   await sell(1, '10', leaver)
-  const one = open()
+  const one = setting.open()
   expect((await sold(one)).sales).toBe(3)
-  expect((await api.call('DELETE', `/v4/customers/${leaver}`, { key: project.secret })).status).toBeLessThan(300)
+  expect((await setting.api.call('DELETE', `/v4/customers/${leaver}`, { key: setting.project.secret })).status).toBeLessThan(300)
   expect((await sold(one)).sales).toBe(2)
-  const left = await withFacts(one.access, project.production, ({ query, dialect }) =>
+  const left = await withFacts(one.access, setting.project.production, ({ query, dialect }) =>
     query({ text: `select count(*) as n from ${dialect.tables.users} u` }),
   )
   expect([left[0]!.n, new Set(one.answers)]).toEqual([2n, new Set(['replica'])])
 })
 
 test('after any pulls a replica has the facts of a new one', async () => {
-  const followed = open()
+  const followed = setting.open()
   for (let n = 0; n < 8; n++) {
     await sell(1 + (n % 3), String(5 + n))
     if (n % 3 === 2)
-      await api.pool.query(
+      await setting.api.pool.query(
         'insert into stale_users (environment, user_no) select environment, no from users where environment = $1 on conflict do nothing',
-        [project.production],
+        [setting.project.production],
       )
     await sold(followed)
   }
-  const fresh = open({ folder: join(folder, 'fresh') })
+  const fresh = setting.open({ folder: join(setting.folder, 'fresh') })
   const contentOf = (access: FactAccess) =>
-    withFacts(access, project.production, async ({ query, dialect }) => {
+    withFacts(access, setting.project.production, async ({ query, dialect }) => {
       const { transactions, changes, users } = dialect.tables
       const all = [`${transactions} t order by t.id`, `${changes} t order by t.id`, `${users} t order by t.user_no`]
       return Promise.all(all.map(from => query({ text: `select t.* from ${from}` })))
@@ -224,7 +200,7 @@ describe('what stood at the start of a month', () => {
       },
       ...{ happened_at: iso(begin), transaction },
     }
-    const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: { events: [event] } })
+    const { body } = await setting.api.call('POST', '/v4/events', { key: setting.project.secret, body: { events: [event] } })
     expect(body).toMatchObject({ created: 1 })
   }
 
@@ -235,17 +211,17 @@ describe('what stood at the start of a month', () => {
       { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own: 1 },
       { now: NOW, hasRate: true },
     )
-    const { series } = await chartFigures(access, project.production, chart, question)
+    const { series } = await chartFigures(access, setting.project.production, chart, question)
     return series.map(({ line }) => [line.total, line.totalPrev, ...line.data].map(({ top, bottom }) => String((top * 1_000n) / bottom)))
   }
   const standing = ({ access }: Opened) =>
-    withFacts(access, project.production, async source => source.standing(NOW - 20 * DAY, NOW)?.at ?? null)
+    withFacts(access, setting.project.production, async source => source.standing(NOW - 20 * DAY, NOW)?.at ?? null)
 
   test('is kept, gives the same figures, and is made anew after a change before it', async () => {
     await subscribe('long', NOW - 200 * DAY, NOW + 100 * DAY, '10')
     await subscribe('over', NOW - 200 * DAY, NOW - 150 * DAY, '7')
     await subscribe('young', NOW - 3 * DAY, NOW + 27 * DAY, '5')
-    const one = open()
+    const one = setting.open()
     const truth = () => monthly({ access: { ...one.access, replicas: null } })
     expect(await monthly(one)).toEqual(await truth())
     const month = await until('the standings are made', async () => (await standing(one)) ?? undefined)
