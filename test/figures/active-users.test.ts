@@ -115,6 +115,28 @@ test('a visit that is no money is in the next answer', async () => {
   expect(new Set(one.answers)).toEqual(new Set(['replica']))
 })
 
+test('a transaction makes its user active at its time, which the log need not have, until it is gone', async () => {
+  const at = now()
+  await visit([{ user: 'ann', at: at - 10 }])
+  const one = setting.open()
+  const asked: Asked = { unit: 'day', from: at - (at % DAY) - 3 * DAY, at }
+  const first = async () => (await activeIn(one.access, asked)).data[0]
+  expect(await first()).toBe(0n)
+  const change = (sql: string) =>
+    setting.api.pool.query(
+      `with next as (update fact_state set seq = seq + 1 where environment = $1 returning environment, generation, seq) ${sql}`,
+      [setting.project.production],
+    )
+  await change(`insert into transaction_facts (environment, generation, seq, user_no, kind, happened)
+    select n.environment, n.generation, n.seq, u.no, 1, ${asked.from + HOUR} from next n join users u on u.environment = n.environment`)
+  expect(await first()).toBe(1n)
+  await change(
+    `update transaction_facts f set seq = n.seq, kind = null, user_no = null, happened = null from next n where f.environment = n.environment`,
+  )
+  expect(await first()).toBe(0n)
+  expect(new Set(one.answers)).toEqual(new Set(['replica']))
+})
+
 test('hours of a day that is over are counted from the log', async () => {
   const start = now() - (now() % DAY) - 2 * DAY
   await visit([3, 5, 7, 9].map(hour => ({ user: 'ann', at: start + hour * HOUR })))
