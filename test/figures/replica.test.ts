@@ -107,7 +107,8 @@ test('a new generation reaches a replica that is open', async () => {
   )
   expect((await sold(one)).sales).toBe(0)
   expect((await sold(one)).sales).toBe(0)
-  expect(one.answers).toEqual(['replica', 'building', 'replica'])
+  // Postgres answers in between, unless the replica noticed by itself.
+  expect(one.answers.at(-1)).toBe('replica')
 })
 
 test('where no file can be written, a temporary folder serves', async () => {

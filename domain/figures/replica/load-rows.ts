@@ -1,15 +1,15 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { to as copyTo } from 'pg-copy-streams'
 import type { Tx } from '../../../store/connect.ts'
 import { sqlPath, sqlText } from '../../../store/files/duckdb.ts'
+import { PART } from './file.ts'
 
-/** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `folder`: for files that do not last. */
+/** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `beside`: the file whose name those begin with that do not last. */
 export type RowsToLoad = {
   connection: DuckDBConnection
-  folder: string
+  beside: string
   sql: string
   into: string
   columns: readonly { name: string; type: string }[]
@@ -30,7 +30,7 @@ const LINE_BYTES = 1024 * 1024
 type Part = { path: string; file: FileHandle; bytes: number }
 
 /** Copies the rows from Postgres into DuckDB, by way of files of CSV: no row is an object of this process. Returns how many there are. */
-export async function loadRows(tx: Tx, { connection, folder, sql, into, columns }: RowsToLoad): Promise<number> {
+export async function loadRows(tx: Tx, { connection, beside, sql, into, columns }: RowsToLoad): Promise<number> {
   // On Deno a COPY on a connection that was idle before hangs. A statement right before the COPY prevents that.
   await tx.query('select 1')
   const copy = tx.query(copyTo(`copy (${sql}) to stdout (format csv)`, { highWaterMark: CHUNK_BYTES }))
@@ -48,7 +48,7 @@ export async function loadRows(tx: Tx, { connection, folder, sql, into, columns 
   let part: Part | null = null
   try {
     for await (const chunk of copy as AsyncIterable<Buffer>) {
-      part ??= await newPart(folder)
+      part ??= await newPart(beside)
       const end = isDivisible && part.bytes + chunk.length > FILE_BYTES ? chunk.lastIndexOf(NEWLINE) + 1 : 0
       if (end === 0) {
         await append(part, chunk)
@@ -58,7 +58,7 @@ export async function loadRows(tx: Tx, { connection, folder, sql, into, columns 
       await loading
       loading = load(part)
       loading.catch(() => {})
-      part = await newPart(folder)
+      part = await newPart(beside)
       await append(part, chunk.subarray(end))
     }
     await loading
@@ -73,8 +73,8 @@ export async function loadRows(tx: Tx, { connection, folder, sql, into, columns 
   return copy.rowCount
 }
 
-async function newPart(folder: string): Promise<Part> {
-  const path = join(folder, `${randomUUID()}.csv`)
+async function newPart(beside: string): Promise<Part> {
+  const path = `${beside}.${randomUUID()}${PART}`
   return { path, file: await open(path, 'wx', 0o600), bytes: 0 }
 }
 
