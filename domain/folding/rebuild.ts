@@ -64,7 +64,8 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
 
 const LOCK_STATE = 'select building, folded_to::float8 as "foldedTo" from fact_state where environment = $1 for update'
 const IS_LEFT = 'select exists (select from users where environment = $1 and no > $2) as is_left'
-const SWAP = `update fact_state set generation = building, building = null, folded_to = null, fold_version = ${FOLD_VERSION}, seq = seq + 1
+const SWAP = `update fact_state set generation = building, building = null, folded_to = null, fold_version = ${FOLD_VERSION}, seq = seq + 1,
+  words_checked_seq = -1
   where environment = $1 and building is not null`
 
 /**

@@ -29,6 +29,16 @@ export async function mark(tx: Tx, environment: Environment, users: string[]): P
   announceMarks(tx, environment)
 }
 
+const MARK_GONE = `insert into stale_users (environment, user_no)
+  select $1, k.no from unnest($2::bigint[]) k(no) order by k.no on conflict do nothing`
+
+/** Marks users who do not exist any more and have facts. There is no user to lock, and nothing about a user that changes. */
+export async function markGone(tx: Tx, environment: Environment, numbers: number[]): Promise<void> {
+  if (numbers.length === 0) return
+  await tx.query({ name: 'mark-gone', text: MARK_GONE, values: [environment, numbers] })
+  announceMarks(tx, environment)
+}
+
 // A mark that is there stays until a fold locks the user, which is locked here: writing it again would cost as much as an event.
 const MARK_STORED = `insert into stale_users (environment, user_no, sums)
   select $1, u.no, true from ${NUMBERS}

@@ -92,19 +92,18 @@ async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: Fil
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
   if (known === null) {
-    const alive = isTombstone === null ? where : [...where, `not (${isTombstone})`]
-    const sql = `select ${selectedColumns(table)} from ${name} f where ${alive.join(' and ')} order by ${order}`
+    const alive = [...where, `not (${isTombstone})`].join(' and ')
+    const sql = `select ${selectedColumns(table)} from ${name} f where ${alive} order by ${order}`
     await loadRows(tx, { connection, beside: path, sql, into: `${schema}.${name}`, columns })
     return
   }
   const since = [...where, `seq > ${known.seq}`, `seq <= ${content.seq}`]
-  const isGone = isTombstone ?? 'false'
   const arrived = { name: 'is_gone', type: 'BOOLEAN' }
   const incoming = `incoming_${name}`
   await connection.run(
     `create or replace temp table ${incoming} (${[...columns, arrived].map(column => `${column.name} ${column.type}`).join(', ')})`,
   )
-  const sql = `select ${selectedColumns(table)}, ${isGone} as is_gone from ${name} f where ${since.join(' and ')}`
+  const sql = `select ${selectedColumns(table)}, ${isTombstone} as is_gone from ${name} f where ${since.join(' and ')}`
   const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
     kept.extent = await widened(connection, kept.extent, name, incoming)
