@@ -1,5 +1,5 @@
 import type { Pool } from '../../store/connect.ts'
-import { FACT_TABLES, type FactTable } from './tables.ts'
+import { FACT_TABLES, type StoredTable } from './tables.ts'
 
 /** A reader of differences that was away for longer begins anew. */
 const KEPT_DAYS = 7
@@ -15,7 +15,7 @@ const RAISE = `with due as materialized (
   update fact_state s set pruned_seq = due.seq from due where s.environment = due.environment`
 const FORGET_DAYS = `delete from fact_days where day < current_date - ${KEPT_DAYS} - 1`
 
-const dropFrom = ({ name, key, isTombstone }: Omit<FactTable, 'words'>, ofGeneration: string) => `with old as materialized (
+const dropFrom = ({ name, key, isTombstone }: Omit<StoredTable, 'words'>, ofGeneration: string) => `with old as materialized (
     select s.environment, s.generation, t.${key} from fact_state s cross join lateral (
       select ${key} from ${name} t where t.environment = s.environment ${ofGeneration} and ${isTombstone} and t.seq <= s.pruned_seq
       order by t.seq limit $1) t limit $1
@@ -26,7 +26,7 @@ const DROPS = [
   dropFrom({ name: 'fact_words', key: 'no', isTombstone: 'word is null' }, ''),
 ]
 
-const dropGenerations = ({ name, key }: FactTable) => `with old as materialized (
+const dropGenerations = ({ name, key }: StoredTable) => `with old as materialized (
     select s.environment, t.generation, t.${key} from fact_state s cross join lateral (
       select generation, ${key} from ${name} where environment = s.environment and generation < s.generation order by generation, ${key} limit $1) t
     limit $1

@@ -4,8 +4,8 @@ import type { Environment } from '../environment.ts'
 import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
 
 /** `key`: names a row within its environment and generation. `words`: the columns with the number of a word. */
-export type FactTable = { name: string; key: string; isTombstone: string; words: string[] }
-export const FACT_TABLES: readonly FactTable[] = [
+export type StoredTable = { name: string; key: string; isTombstone: string; words: string[] }
+export const FACT_TABLES: readonly StoredTable[] = [
   { name: 'user_facts', key: 'user_no', isTombstone: 'gone', words: wordColumns(USER_COLUMNS) },
   { name: 'transaction_facts', key: 'id', isTombstone: 'kind is null', words: wordColumns(TRANSACTION_COLUMNS) },
   { name: 'subscription_changes', key: 'id', isTombstone: 'cause is null', words: wordColumns(CHANGE_COLUMNS) },

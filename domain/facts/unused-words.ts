@@ -2,7 +2,7 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { FACT_TABLES, type FactTable } from './tables.ts'
+import { FACT_TABLES, type StoredTable } from './tables.ts'
 import { nextSeq } from './write.ts'
 
 // A word is unused when no row of the environment has its number, in any generation. To find that out all rows are read, without a lock for which
@@ -35,9 +35,9 @@ const BURY = 'update fact_words set word = null, seq = $2 where environment = $1
 const CHECKED = 'update fact_state set words_checked_seq = $2 where environment = $1 and generation = $3'
 
 /** The numbers of the words of rows. `last`: no key of the rows is greater than the greatest of these. */
-const wordsIn = ({ key, words }: FactTable, rows: string) =>
+const wordsIn = ({ key, words }: StoredTable, rows: string) =>
   `select coalesce(${words.join(', ')}) as no, max(${key}) as last from (${rows}) f group by grouping sets (${words.map(word => `(${word})`).join(', ')})`
-const columnsOf = ({ key, words }: FactTable) => [key, ...words].join(', ')
+const columnsOf = ({ key, words }: StoredTable) => [key, ...words].join(', ')
 
 const NEXT_ROWS = FACT_TABLES.map(table => ({
   name: `next-words-of-${table.name}`,

@@ -1,6 +1,6 @@
 import type { Pool } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { FACT_TABLES, type FactTable } from '../facts/tables.ts'
+import { FACT_TABLES, type StoredTable } from '../facts/tables.ts'
 
 /** Rows that only the facts that are read have (`former`), or only those that were built (`rebuilt`); `users`: some of those whom they concern. */
 export type TableDifference = { table: string; former: number; rebuilt: number; users: number[] }
@@ -8,11 +8,11 @@ export type TableDifference = { table: string; former: number; rebuilt: number; 
 const SHOWN = 20
 
 /** The rows without what differs between two folds of the same truth. */
-const rowsOf = ({ name, isTombstone }: FactTable, generation: string) =>
+const rowsOf = ({ name, isTombstone }: StoredTable, generation: string) =>
   `select f.user_no, (to_jsonb(f) - '{generation,id,seq}'::text[])::text as row from ${name} f
    where f.environment = $1 and f.generation = s.${generation} and not (${isTombstone})`
 
-const comparison = (table: FactTable) => `
+const comparison = (table: StoredTable) => `
   select count(*) filter (where side = 1)::float8 as former, count(*) filter (where side = 2)::float8 as rebuilt,
     (array_agg(distinct user_no))[1:${SHOWN}] as users
   from fact_state s cross join lateral (

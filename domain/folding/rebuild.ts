@@ -8,7 +8,7 @@ import { writeFacts } from '../facts/write.ts'
 import { FOLD_VERSION } from '../marks/mark.ts'
 import { lockUsers } from '../users/user.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
-import { setAside } from './fold-batch.ts'
+import { setUsersAside } from './fold-batch.ts'
 
 // A rebuild folds every user into a generation that nobody reads (`building`), in the order of their numbers and as far as `folded_to`. Live folds
 // write both generations of a user up to there, and the former one alone of the others, whom the rebuild has yet to reach: a step locks its
@@ -55,7 +55,7 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
   )
   const { folded, failed } = foldLives(await readLives(tx, environment, numbers))
   // One such user must not keep the others at the rules of an earlier version.
-  await setAside(tx, environment, [], failed)
+  await setUsersAside(tx, environment, [], failed)
   await writeFacts(tx, environment, state.building, folded)
   await tx.query({ name: 'rebuild-reached', text: REACHED, values: [environment, Math.max(...numbers), state.building] })
   return { isTaken: false, folded: users.length }

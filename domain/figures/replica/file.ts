@@ -5,6 +5,7 @@ import type { Db } from '../../../store/connect.ts'
 import { sqlText } from '../../../store/files/duckdb.ts'
 import type { Environment } from '../../environment.ts'
 import { isTaken } from './failure.ts'
+import { PART } from './load-rows.ts'
 import type { FileContent } from './pull.ts'
 import { createTables, FORM } from './tables.ts'
 
@@ -24,9 +25,6 @@ export async function originOf(db: Db, environment: Environment): Promise<string
 }
 
 const fileName = (environment: Environment, n: number) => `${environment}-${FORM}-${n}.duckdb`
-
-/** What the names of files with rows on their way to a replica end with; they begin with the name of its file. */
-export const PART = '.csv'
 
 /** Removes the rows that were on their way to the file when a process died. Only one process has the file. */
 async function removeParts(path: string): Promise<void> {

@@ -4,7 +4,6 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import { to as copyTo } from 'pg-copy-streams'
 import type { Tx } from '../../../store/connect.ts'
 import { sqlPath, sqlText } from '../../../store/files/duckdb.ts'
-import { PART } from './file.ts'
 
 /** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `beside`: the file whose name those begin with that do not last. */
 export type RowsToLoad = {
@@ -17,6 +16,9 @@ export type RowsToLoad = {
 
 /** Rows on their way to a file wait for the disk; the snapshot that they are read in waits with them. */
 export const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
+
+/** What the names of files with rows on their way to a replica end with; they begin with the name of its file. */
+export const PART = '.csv'
 
 const CHUNK_BYTES = 256 * 1024
 /** While DuckDB reads one such file, Postgres writes the next one. */
