@@ -1,0 +1,86 @@
+import type { Store } from '../subscriptions/purchase.ts'
+
+// What a store said is kept as it was said and never overwritten. A purchase is computed from the set of statements: for each field, the
+// statement with the greatest (statedAt, tie) that states the field counts. So the order in which statements arrive has no influence.
+
+/** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
+export const ORIGINS = ['caller', 'push', 'api'] as const
+export type Origin = (typeof ORIGINS)[number]
+
+/** Times of periods: whole seconds, ISO 8601, UTC. An absent field says nothing; null says that there is none. */
+export type PeriodSaid = {
+  product?: string
+  basePlan?: string | null
+  isSubscription?: boolean
+  currency?: string
+  /** As charged for the whole quantity, a decimal text. */
+  price?: string
+  begins?: string
+  /** End of the period; null for a one-time purchase. */
+  ends?: string | null
+  periodType?: 'normal' | 'trial' | 'intro' | null
+  /** The store calls the period a renewal: auto-renew was on at the end of the period before. */
+  isRenewal?: boolean
+  /** The charge had failed before: billing retry ran from the end of the period before. */
+  isRecovered?: boolean
+  isFamilyShared?: boolean
+  /** Two letters. */
+  country?: string | null
+  /** `amount` null: all of the price. */
+  refund?: { at: string; amount: string | null } | null
+  retrySince?: string | null
+  graceUntil?: string | null
+  /** The store's own share for the seller, a decimal text from 0 to 1. */
+  proceedsShare?: string
+  /** On the store's word: the period is of a higher or lower level than the one before. `refunded`: what the store gives back of the one before. */
+  level?: { is: 'upgrade'; refunded: string | null } | { is: 'downgrade' }
+}
+
+export type RenewalSaid = {
+  autoRenews?: boolean
+  nextProduct?: string | null
+  /** Prepaid. */
+  neverRenews?: boolean
+  /** The store charges no longer: the run has ended, or ends with its period. */
+  gaveUp?: boolean
+}
+
+/** The ids of a transaction as `store_data` of the API shows them. */
+export type TransactionIds = {
+  transaction: string | null
+  originalTransaction: string | null
+  token: string | null
+  order: string | null
+  subscription: string | null
+  storeType: string | null
+}
+
+type Stated = {
+  /** Store time in ms. */
+  statedAt: number
+  origin: Origin
+}
+
+/** About one transaction. `subject`: the name of the transaction within its lineage. */
+export type PeriodStatement = Stated & { kind: 'period'; subject: string; ids: TransactionIds; said: PeriodSaid }
+/** About a lineage. `subject`: the transaction that the store names with it; `''`: none. */
+export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; said: RenewalSaid }
+export type Statement = PeriodStatement | RenewalStatement
+
+/** A catalogue event that a notification is by itself: 18 and 19. `id`: the store's name of the notification; `at` in ms. */
+export type Notice = { slug: string; id: string; at: number; subject: string | null }
+
+/**
+ * Everything that was learnt of one lineage at a time: from notifications, from an answer of the store, or from both.
+ * `lineage`: the name by which the lineage is known; `aliases`: further names that the store gives the same lineage. `accountId`: what the app
+ * told the store about the account, not looked up yet. `isWhole`: the store reported the whole history of the lineage.
+ */
+export type StoreReport = {
+  platform: Store
+  lineage: string
+  aliases: string[]
+  accountId: string | null
+  statements: Statement[]
+  notices: Notice[]
+  isWhole: boolean
+}

@@ -1,0 +1,79 @@
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { StoreClaim } from '../../domain/purchases/claim.ts'
+import type { StoreReport } from '../../domain/store-facts/statement.ts'
+
+/** The stored configuration of one store of a project, in clear. Fields and secrets by their names in the API; null: not stored. */
+export type StoreSettings = {
+  project: number
+  enabled: boolean
+  value(name: string): string | null
+}
+
+/** A notification as it arrived. `headers`: names in lower case. `address`: the address to which the store sends, with project. */
+export type Arrival = { body: Uint8Array; headers: Readonly<Record<string, string | undefined>>; address: string; receivedAtMs: number }
+
+/** What the outer signature of a notification covers. `environment` null: only the store's answer tells it. `statedAt`: store time in ms. */
+export type SignedNotification = {
+  id: string
+  type: string
+  subtype: string | null
+  environment: EnvironmentKind | null
+  lane: string
+  statedAt: number
+}
+
+/**
+ * accepted: to be recorded. ignored: authentic, but of no interest; nothing is recorded. malformed: 400, not a notification of the store.
+ * unauthorized: 401. foreign: 403, rightly signed but not for this project's app; `reason` is a word for counting. unavailable: 503.
+ */
+export type Gate =
+  | { is: 'accepted'; notification: SignedNotification }
+  | { is: 'ignored'; type: string; isTest: boolean }
+  | { is: 'malformed'; message: string }
+  | { is: 'unauthorized' }
+  | { is: 'foreign'; reason: string }
+  | { is: 'unavailable'; reason: string }
+
+/** A recorded notification, to be read in its lane. */
+export type RecordedNotification = { id: string; type: string; subtype: string | null; statedAt: number; body: Uint8Array }
+
+/**
+ * What one notification says by itself. `environment` null: it does not tell. `refresh`: the store must be asked before the lineage is known.
+ * ignored: a type or content that is of no interest.
+ */
+export type NotificationRead =
+  | { is: 'read'; environment: EnvironmentKind | null; reports: StoreReport[]; refresh: boolean }
+  | { is: 'ignored'; type: string }
+
+/**
+ * The answer of a store about a lineage. unknown: the store does not know it. gone: known once; the store has forgotten it. later: overloaded,
+ * slow or failing; `afterMs`: the store's own word, else null. refused: it does not accept the project's credentials.
+ */
+export type StoreAnswer =
+  | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[] }
+  | { is: 'unknown' }
+  | { is: 'gone' }
+  | { is: 'later'; why: string; afterMs: number | null }
+  | { is: 'refused'; why: string }
+
+export type Asking = { settings: StoreSettings; environment: EnvironmentKind; signal: AbortSignal }
+
+/** A purchase that somebody claims: by its ids, or by Apple's signature alone. */
+export type ClaimToConfirm = StoreClaim | { platform: 'app_store'; signedTransaction: string }
+
+/** `lineage` and `subject` name the claimed transaction within the reports. */
+export type ClaimAnswer =
+  | Exclude<StoreAnswer, { is: 'reports' }>
+  | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
+
+/** One store. All methods throw only for a defect or when `signal` aborts. */
+export type StoreClient = {
+  /** Verifies who sent the notification, before anything is stored. Asks no store about purchases. */
+  admit(arrival: Arrival, settings: StoreSettings): Promise<Gate>
+  /** Verifies and decodes what is inside. Throws an error whose message names no secret when the content cannot be understood. */
+  read(notification: RecordedNotification, settings: StoreSettings): Promise<NotificationRead>
+  /** Asks for everything that the store knows of the lineages of a lane. */
+  refresh(lane: string, asking: Asking): Promise<StoreAnswer>
+  /** Asks about a claimed purchase. */
+  confirm(claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer>
+}
