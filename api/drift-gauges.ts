@@ -19,6 +19,7 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const marked = gauge('perennial_marked_users', 'Users whose facts are to be folded, up to 10,000')
   const markSeconds = gauge('perennial_oldest_mark_seconds', 'How long the first of them has waited')
   const setAsideUsers = gauge('perennial_set_aside_users', 'Users whose facts cannot be folded, up to 10,000')
+  const drifting = gauge('perennial_fact_drift', 'Users whose stored facts differed from a new fold in the last look; must be 0')
   // The database counts them, for all processes.
   const total = (name: string, help: string) => {
     const counter = new Counter({ name, help, registers })
@@ -51,6 +52,7 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
       marked.set(drift.facts.marked)
       markSeconds.set(drift.facts.oldest_seconds)
       setAsideUsers.set(drift.facts.set_aside)
+      drifting.set(drift.facts.drifted)
       compared(drift.facts.compared_total)
       drifted(drift.facts.drifted_total)
       orphans.set(drift.orphans)

@@ -1,23 +1,27 @@
 import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
-import { durability, newDatabase, once } from './database.ts'
+import type { Pool } from '../store/connect.ts'
+import { durability, newDatabase } from './database.ts'
+import { checkLog, checkSums } from './ingest/check.ts'
+import { IS_SENT, STARTS_RUN } from './ingest/items.ts'
 import type { Job, Timed } from './ingest/job.ts'
+import { idleAt, levelAt } from './ingest/level.ts'
+import { KEPT_TABLES } from './ingest/upserts.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
 import { median, option, type Result, round, say, table, thousands } from './report.ts'
 import { type Resources, withResources } from './resources.ts'
 import { seedUsers } from './seed.ts'
+import { automationOn, caller, sink, webhookTo } from './sink.ts'
 
 const USERS = 20_000
 const BATCH = 1_000
 const CONCURRENCIES = [1, 4]
 const WARM_UP_BATCHES = 20
 
-type Side = 'ours' | 'peer'
-/** Rows a second, by concurrency and side. */
-type RatesOf = Map<number, Record<Side, number[]>>
+/** Rows a second. `level`: until the consumers have read the log and the facts are folded; `answered`: until the last 200 alone. */
+type Rates = { level: number; answered: number; insert: number; byHand: number }
 
-// No consumer reads the log here. A measurement beside a consumer must include the time until it has caught up.
-/** POST /v4/events in batches of 1,000, beside a multi-row insert of the same rows into a table with the same indexes. */
+/** POST /v4/events in batches of 1,000, beside multi-row statements of the same rows, on tables with the same indexes. */
 export const bench = (): Promise<Result> =>
   withResources(async resources => {
     const batches = option('batches', 100)
@@ -25,49 +29,65 @@ export const bench = (): Promise<Result> =>
     const database = await newDatabase(resources)
     const pool = openPool(resources, database)
     const [tenant] = await createTenants(pool, 1)
-    const users = await seedUsers(pool, [tenant!.environment], USERS)
-    await pool.query('vacuum (analyze) users')
-    await pool.query(`create table peer_events (like events including all)`)
-    await pool.query(`do $$ begin execute (select 'alter table peer_events set (' || array_to_string(reloptions, ',') || ')'
-      from pg_class where oid = 'events'::regclass); end $$`)
-    const product = await startProduct(resources, database, 'api')
+    const { environment, secretKey: key } = tenant!
+    const users = await seedUsers(pool, [environment], USERS)
+    await createPeerTables(pool)
+    const url = await startConsuming(resources, database, key)
 
     // Each batch is sent once to each side: the event ids of a batch follow those of the batch before.
     let sent = 0
-    const measure = async (concurrency: number, count: number): Promise<Record<Side, number>> => {
-      const job: Job = {
-        url: product.url,
-        key: tenant!.secretKey,
-        database,
-        environment: tenant!.environment,
-        users,
-        from: sent,
-        batches: count,
-        batchRows: BATCH,
-        concurrency,
-      }
-      sent += count * BATCH
-      const rate = async (script: string) => (count * BATCH) / (await time(resources, script, job)).seconds
-      return { ours: await rate('post'), peer: await rate('insert') }
+    const measure = async (concurrency: number, count: number): Promise<Rates> => {
+      const job: Job = { url, key, database, environment, users, from: sent, batches: count, batchRows: BATCH, concurrency }
+      const rows = count * BATCH
+      sent += rows
+      const { seconds, endedAt } = await time(resources, 'post', job)
+      const behind = Math.max(0, (await levelAt(pool, environment)) - endedAt) / 1000
+      await idleAt(pool, environment)
+      const insert = await time(resources, 'insert', job)
+      const byHand = await time(resources, 'by-hand', job)
+      return { level: rows / (seconds + behind), answered: rows / seconds, insert: rows / insert.seconds, byHand: rows / byHand.seconds }
     }
     say('warming up')
     for (const concurrency of CONCURRENCIES) await measure(concurrency, WARM_UP_BATCHES)
-    const rates: RatesOf = new Map(CONCURRENCIES.map(concurrency => [concurrency, { ours: [], peer: [] }]))
-    for (let n = 1; n <= rounds; n++) {
+    const all = new Map<number, Rates[]>(CONCURRENCIES.map(concurrency => [concurrency, []]))
+    for (let n = 1; n <= rounds; n++)
       for (const concurrency of CONCURRENCIES) {
-        const { ours, peer } = await measure(concurrency, batches)
-        rates.get(concurrency)!.ours.push(ours)
-        rates.get(concurrency)!.peer.push(peer)
-        say(`  round ${n}, concurrency ${concurrency}: ours ${thousands(ours)} rows/s, peer ${thousands(peer)} rows/s`)
+        const rates = await measure(concurrency, batches)
+        all.get(concurrency)!.push(rates)
+        const line = Object.entries(rates).map(([what, rate]) => `${what} ${thousands(rate)}`)
+        say(`  round ${n}, concurrency ${concurrency}, rows/s: ${line.join(', ')}`)
       }
-    }
-    await checkLog(database, sent)
+    await checkLog(pool, sent)
+    await checkSums(pool)
     console.log(
       `POST /v4/events, ${thousands(batches * BATCH)} events a measurement in batches of ${thousands(BATCH)}, ${USERS} users, ${rounds} rounds;`,
     )
     console.log(await durability(database))
-    return report(rates)
+    return report(all)
   })
+
+/** Tables like the log, and those that are kept by hand. */
+async function createPeerTables(pool: Pool): Promise<void> {
+  await pool.query('vacuum (analyze) users')
+  for (const name of ['inserted_events', 'by_hand_events']) {
+    await pool.query(`create table ${name} (like events including all)`)
+    await pool.query(`do $$ begin execute (select 'alter table ${name} set (' || array_to_string(reloptions, ',') || ')'
+      from pg_class where oid = 'events'::regclass); end $$`)
+  }
+  await pool.query(KEPT_TABLES)
+  await pool.query('vacuum (analyze) by_hand_users')
+}
+
+/** An API and a worker process, with an automation and an integration that one event in 200 concerns each; gives the address. */
+async function startConsuming(resources: Resources, database: string, key: string): Promise<string> {
+  const env = { ALLOW_PRIVATE_NETWORK: 'true', LOG_LEVEL: 'error' }
+  const { url } = await startProduct(resources, database, 'api', env)
+  const call = caller(url, key)
+  await webhookTo(call, await sink(resources, () => {}), [IS_SENT])
+  await automationOn(call, STARTS_RUN, { type: 'set_property', key: 'onboarded', value: 'yes' })
+  await startProduct(resources, database, 'worker', env)
+  return url
+}
 
 /** Runs a load process. It builds its input first and times only the sending. */
 async function time(resources: Resources, script: string, job: Job): Promise<Timed> {
@@ -80,43 +100,43 @@ async function time(resources: Resources, script: string, job: Job): Promise<Tim
   return JSON.parse(output)
 }
 
-/** Throws when an event is lost or stored twice, when an offset is left out, or when the peer wrote another number of rows. */
-async function checkLog(database: string, sent: number): Promise<void> {
-  const { rows } = await once(
-    database,
-    `select count(*)::int as events, count(distinct event_id)::int as distinct, (select sum(next_offset)::int from log_positions) as offsets,
-       (select count(*)::int from (select partition from events group by environment, partition
-          having min(log_offset) <> 0 or max(log_offset) + 1 <> count(*)) gaps) as gaps,
-       (select count(*)::int from peer_events) as peer
-     from events`,
-  )
-  const found = rows[0]
-  console.log(
-    `check: ${thousands(found.events)} of ${thousands(sent)} events stored, ${thousands(found.offsets)} offsets taken, partitions with a gap: ${found.gaps}`,
-  )
-  if (found.events !== sent || found.distinct !== sent || found.offsets !== sent || found.gaps !== 0 || found.peer !== sent)
-    throw new Error(`the log differs from what was sent: ${JSON.stringify(found)}`)
-}
-
-function report(rates: RatesOf): Result {
-  const lines = [...rates].map(([concurrency, { ours, peer }]) => ({
-    concurrency,
-    ours: median(ours),
-    peer: median(peer),
-    ratio: median(ours) / median(peer),
-  }))
+function report(all: Map<number, Rates[]>): Result {
+  const lines = [...all].map(([concurrency, rounds]) => {
+    const of = (what: keyof Rates) => median(rounds.map(rates => rates[what]))
+    const [level, answered, insert, byHand] = [of('level'), of('answered'), of('insert'), of('byHand')]
+    return { concurrency, level, answered, insert, byHand, ratio: level / insert, ratioByHand: level / byHand }
+  })
   table(
-    ['concurrency', 'POST /v4/events rows/s', 'bare insert rows/s', 'ratio'],
-    lines.map(({ concurrency, ours, peer, ratio }) => [String(concurrency), thousands(ours), thousands(peer), ratio.toFixed(2)]),
+    [
+      'concurrency',
+      'answered, rows/s',
+      'level, rows/s',
+      'bare insert, rows/s',
+      'kept by hand, rows/s',
+      'level / insert',
+      'level / by hand',
+    ],
+    lines.map(({ concurrency, level, answered, insert, byHand, ratio, ratioByHand }) => [
+      String(concurrency),
+      ...[answered, level, insert, byHand].map(thousands),
+      ratio.toFixed(2),
+      ratioByHand.toFixed(2),
+    ]),
   )
   const worst = lines.reduce((a, b) => (b.ratio < a.ratio ? b : a))
+  const byConcurrency = (value: (line: (typeof lines)[number]) => number) =>
+    Object.fromEntries(lines.map(line => [line.concurrency, round(value(line), 2)]))
   return {
     name: 'ingest',
-    ours: round(worst.ours),
-    peer: round(worst.peer),
+    ours: round(worst.level),
+    peer: round(worst.insert),
     ratio: round(worst.ratio, 2),
     unit: 'rows/s',
     concurrency: worst.concurrency,
-    ratios: Object.fromEntries(lines.map(({ concurrency, ratio }) => [concurrency, round(ratio, 2)])),
+    ratioByHand: round(Math.min(...lines.map(({ ratioByHand }) => ratioByHand)), 2),
+    answered: round(worst.answered),
+    ratios: byConcurrency(({ ratio }) => ratio),
+    ratiosByHand: byConcurrency(({ ratioByHand }) => ratioByHand),
+    ratiosAnswered: byConcurrency(({ answered, insert }) => answered / insert),
   }
 }

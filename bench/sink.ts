@@ -43,15 +43,18 @@ export async function webhookTo(call: Caller, to: string, events: string[]): Pro
   return id
 }
 
-/** Creates an active automation whose only step calls the integration. */
-export async function hookOn(call: Caller, event: string, integration: string): Promise<void> {
-  const steps = [{ id: 'hook', type: 'webhook', integration_id: integration }]
+/** Creates an active automation with one step, which each event of the type starts. */
+export async function automationOn(call: Caller, event: string, step: { type: string; [more: string]: unknown }): Promise<void> {
   await call('POST', '/v4/automations', {
     name: 'Hook',
     status: 'active',
-    data: { initiators: [{ uid: event, type: 'event' }], actions: {}, steps },
+    data: { initiators: [{ uid: event, type: 'event' }], actions: {}, steps: [{ id: 'only', ...step }] },
   })
 }
+
+/** Creates an active automation whose only step calls the integration. */
+export const hookOn = (call: Caller, event: string, integration: string): Promise<void> =>
+  automationOn(call, event, { type: 'webhook', integration_id: integration })
 
 export const event = (name: string, id: string, person: string) => ({
   event_id: id,

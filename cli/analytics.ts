@@ -1,7 +1,7 @@
 import { parseArgs } from 'node:util'
 import { readConfig } from '../app/config.ts'
 import { dropOldGenerations } from '../domain/facts/retention.ts'
-import { RebuildRefused, rebuildFacts } from '../domain/folding/rebuild.ts'
+import { rebuildFacts } from '../domain/folding/rebuild.ts'
 import { listEnvironments, type ProjectEnvironment } from '../domain/projects/environments.ts'
 import type { Pool } from '../store/connect.ts'
 import type { CliCommand, CommandContext } from './command.ts'
@@ -35,9 +35,7 @@ async function rebuildOne(
     saidAt = performance.now()
     note(`${label}: ${counted(users)} customers so far`)
   }
-  const rebuilt = await rebuildFacts(pool, id, { isStopping: () => signal.aborted, onProgress }).catch(error => {
-    throw error instanceof RebuildRefused ? new CliError(`${label}: ${error.message}; the former facts stay`) : error
-  })
+  const rebuilt = await rebuildFacts(pool, id, { isStopping: () => signal.aborted, onProgress })
   switch (rebuilt.is) {
     case 'taken':
       throw new CliError(`${label}: another process is rebuilding these facts`)

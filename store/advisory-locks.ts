@@ -13,5 +13,6 @@ export const LOCK = {
   annotations: 4_110,
   views: 4_111,
   rebuild: 4_112,
+  words: 4_113,
   compaction: 4_130,
 } as const

@@ -16,8 +16,7 @@ export function startFactRebuild({ pool, log, periodMs = PERIOD_MS }: FactRebuil
       if (environment === null) return
       const rebuilt = await rebuildFacts(pool, environment, { isStopping: () => stopping })
       if (rebuilt.is !== 'done') return
-      const differences = rebuilt.differences.map(({ table, former, rebuilt: now }) => ({ table, former, rebuilt: now }))
-      log.info({ environment, users: rebuilt.users, differences }, 'facts were rebuilt by the rules of this version')
+      log.info({ environment, users: rebuilt.users, differences: rebuilt.differences }, 'facts were rebuilt by the rules of this version')
     }
   }
   const looking = periodic({

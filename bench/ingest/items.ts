@@ -5,6 +5,9 @@ const CUSTOM = ['app_opened', 'screen_viewed', 'paywall_opened', 'button.pressed
 const VALUED = ['subscription_started', 'subscription_renewed', 'in_app_purchase']
 const COUNTRIES = ['US', 'DE', 'JP', 'BR']
 const SPREAD = 2_654_435_761
+/** Custom events that each occur once in 200: one starts an automation, an integration sends the other one. */
+export const STARTS_RUN = 'onboarding_finished'
+export const IS_SENT = 'support_contacted'
 
 /** Event number n of a stream as an app's server sends it: 3 of 10 with a price, 1 without, 6 custom; with the user's device and app. */
 export function item(n: number, users: string[]): EventInput {
@@ -13,7 +16,7 @@ export function item(n: number, users: string[]): EventInput {
   const kind = n % 10
   const platform = k % 3 === 0 ? 'Android' : 'iOS'
   const happened_at = new Date(Date.UTC(2026, 0, 1) + n * 37).toISOString()
-  const base: EventInput = { event_id: `order-${n}-event`, event_name: nameOf(kind), customer_uid, happened_at }
+  const base: EventInput = { event_id: `order-${n}-event`, event_name: nameOf(n), customer_uid, happened_at }
   if (kind < 4) Object.assign(base, { platform, product_id: 'com.example.annual' })
   if (kind < 3) {
     const currency = n % 4 === 0 ? 'EUR' : 'USD'
@@ -36,5 +39,10 @@ export function item(n: number, users: string[]): EventInput {
   return base
 }
 
-const nameOf = (kind: number): string => VALUED[kind] ?? (kind === 3 ? 'trial_canceled' : CUSTOM[kind - 4]!)
+function nameOf(n: number): string {
+  const kind = n % 10
+  if (n % 200 === 107) return STARTS_RUN
+  if (n % 200 === 8) return IS_SENT
+  return VALUED[kind] ?? (kind === 3 ? 'trial_canceled' : CUSTOM[kind - 4]!)
+}
 const deviceOf = (user: string): string => createHash('md5').update(user).digest('hex')

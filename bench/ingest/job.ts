@@ -13,8 +13,8 @@ export type Job = {
   concurrency: number
 }
 
-/** Output of a load process, on stdout. */
-export type Timed = { seconds: number }
+/** Output of a load process, on stdout. `endedAt`: in ms since 1970, when the last batch was answered. */
+export type Timed = { seconds: number; endedAt: number }
 
 /** Builds the batches, then times `send` over all of them with `job.concurrency` in flight. */
 export async function timeBatches<T>(prepare: (job: Job, from: number) => T, open: (job: Job) => Promise<Sender<T>>): Promise<void> {
@@ -28,7 +28,7 @@ export async function timeBatches<T>(prepare: (job: Job, from: number) => T, ope
       while (next < batches.length) await send(batches[next++]!)
     }),
   )
-  const timed: Timed = { seconds: (performance.now() - began) / 1000 }
+  const timed: Timed = { seconds: (performance.now() - began) / 1000, endedAt: Date.now() }
   await close()
   process.stdout.write(JSON.stringify(timed))
 }

@@ -8,7 +8,8 @@ const DAY_S = 86_400
 /** Unix seconds; null: there was none. */
 export type Anchors = { created: number; first_trial: number | null; first_paid: number | null; first_trial_or_paid: number | null }
 
-export const isPaid = ({ kind, source }: Transaction): boolean => kind !== 'trial' && source.amount > 0n
+/** Free one-time purchases are no transactions. Of a period without a stated amount its name says whether it was paid. */
+export const isPaid = ({ kind }: Transaction): boolean => kind !== 'trial'
 
 const first = (some: Transaction[]): number | null => (some[0] ? seconds(some[0].at) : null)
 

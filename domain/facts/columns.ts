@@ -3,7 +3,7 @@ import { CHANGE_CAUSE, type ChangeSide, type Facts, PERIOD_LENGTH, SUBSCRIPTION_
 export type ColumnValue = number | bigint | string | boolean | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
 export type Numbers = { word(text: string | null): number; subscription(key: string | null): number | null }
-type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => ColumnValue]
+type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => ColumnValue, isWord?: true]
 
 const plain =
   (type: string) =>
@@ -11,7 +11,8 @@ const plain =
 const bigint = plain('bigint')
 const small = plain('smallint')
 const flag = plain('boolean')
-const word = <T extends object>(name: keyof T & string): Column<T> => [name, 'int', (row, { word }) => word(row[name] as string | null)]
+const wordOf = <T>(name: string, text: (row: T) => string | null): Column<T> => [name, 'int', (row, { word }) => word(text(row)), true]
+const word = <T extends object>(name: keyof T & string) => wordOf<T>(name, row => row[name] as string | null)
 
 type User = Facts['user']
 export const USER_COLUMNS: Column<User>[] = [
@@ -53,8 +54,8 @@ const sideColumns = (prefix: 'a' | 'b', side: (change: Change) => ChangeSide): C
   [`${prefix}_is_intro`, 'boolean', change => side(change).is_intro],
   [`${prefix}_length`, 'smallint', change => (side(change).length === null ? null : PERIOD_LENGTH[side(change).length!])],
   [`${prefix}_bought_on`, 'int', change => side(change).bought_on],
-  ...(['platform', 'product', 'currency', 'country', 'app_version', 'locale'] as const).map(
-    (name): Column<Change> => [`${prefix}_${name}`, 'int', (change, numbers) => numbers.word(side(change)[name])],
+  ...(['platform', 'product', 'currency', 'country', 'app_version', 'locale'] as const).map(name =>
+    wordOf<Change>(`${prefix}_${name}`, change => side(change)[name]),
   ),
 ]
 
@@ -69,6 +70,9 @@ export const CHANGE_COLUMNS: Column<Change>[] = [
   ...(['paid_ended', 'trials_ended', 'cancelled'] as const).map(name => small<Change>(name)),
   bigint('recorded'),
 ]
+
+/** The columns with the number of a word. */
+export const wordColumns = <T>(columns: Column<T>[]): string[] => columns.flatMap(([name, , , isWord]) => (isWord ? [name] : []))
 
 /** Every text of the facts that a word stands for. */
 export function textsOf({ user, transactions, changes }: Facts): Set<string> {

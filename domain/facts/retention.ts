@@ -1,4 +1,5 @@
 import type { Pool } from '../../store/connect.ts'
+import { FACT_TABLES, type StoredTable } from './tables.ts'
 
 /** A reader of differences that was away for longer begins anew. */
 const KEPT_DAYS = 7
@@ -14,29 +15,24 @@ const RAISE = `with due as materialized (
   update fact_state s set pruned_seq = due.seq from due where s.environment = due.environment`
 const FORGET_DAYS = `delete from fact_days where day < current_date - ${KEPT_DAYS} - 1`
 
-const dropFrom = (table: string, key: string, gone: string) => `with old as materialized (
+const dropFrom = ({ name, key, isTombstone }: Omit<StoredTable, 'words'>, ofGeneration: string) => `with old as materialized (
     select s.environment, s.generation, t.${key} from fact_state s cross join lateral (
-      select ${key} from ${table} where environment = s.environment and generation = s.generation and ${gone} and seq <= s.pruned_seq
-      order by seq limit $1) t limit $1
+      select ${key} from ${name} t where t.environment = s.environment ${ofGeneration} and ${isTombstone} and t.seq <= s.pruned_seq
+      order by t.seq limit $1) t limit $1
   )
-  delete from ${table} t using old o where t.environment = o.environment and t.generation = o.generation and t.${key} = o.${key}`
+  delete from ${name} t using old s where t.environment = s.environment ${ofGeneration} and t.${key} = s.${key}`
 const DROPS = [
-  dropFrom('transaction_facts', 'id', 'kind is null'),
-  dropFrom('subscription_changes', 'id', 'cause is null'),
-  dropFrom('user_facts', 'user_no', 'gone'),
+  ...FACT_TABLES.map(table => dropFrom(table, 'and t.generation = s.generation')),
+  dropFrom({ name: 'fact_words', key: 'no', isTombstone: 'word is null' }, ''),
 ]
 
-const dropGenerations = (table: string, key: string) => `with old as materialized (
+const dropGenerations = ({ name, key }: StoredTable) => `with old as materialized (
     select s.environment, t.generation, t.${key} from fact_state s cross join lateral (
-      select generation, ${key} from ${table} where environment = s.environment and generation < s.generation order by generation, ${key} limit $1) t
+      select generation, ${key} from ${name} where environment = s.environment and generation < s.generation order by generation, ${key} limit $1) t
     limit $1
   )
-  delete from ${table} t using old o where t.environment = o.environment and t.generation = o.generation and t.${key} = o.${key}`
-const DROP_GENERATIONS = [
-  dropGenerations('transaction_facts', 'id'),
-  dropGenerations('subscription_changes', 'id'),
-  dropGenerations('user_facts', 'user_no'),
-]
+  delete from ${name} t using old o where t.environment = o.environment and t.generation = o.generation and t.${key} = o.${key}`
+const DROP_GENERATIONS = FACT_TABLES.map(dropGenerations)
 
 /** Removes the facts of generations before the one that is read, at most `batch` rows of each table. */
 export async function dropOldGenerations(pool: Pool, batch: number): Promise<number> {
@@ -45,7 +41,7 @@ export async function dropOldGenerations(pool: Pool, batch: number): Promise<num
   return dropped
 }
 
-/** Removes tombstones of facts that are at least seven days old, at most `batch` of each table. */
+/** Removes tombstones of facts and words that are at least seven days old, at most `batch` of each table. */
 export async function dropTombstones(pool: Pool, batch: number): Promise<number> {
   for (const statement of [NOTE_DAY, RAISE, FORGET_DAYS]) await pool.query(statement)
   let dropped = 0

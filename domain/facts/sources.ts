@@ -60,10 +60,18 @@ export function sourceOfPurchase(purchase: PurchaseRow, user: Origin): Source {
 const postedProduct = ({ platform, product_id }: PostedTransaction): string | null =>
   product_id === null ? null : [platform ?? '', platform === 'Android' ? product_id.replace(':', '|') : product_id].join('|')
 
-/** `isRecurring`: of a subscription. Proceeds that equal the default share are not stated: the share that is configured when asked counts. */
-export function sourceOfEvent(event: PostedTransaction, user: Origin, isRecurring: boolean): Source {
+/**
+ * `isRecurring`: of a subscription. Proceeds that equal a default share are not stated: the share that is configured when asked counts. The log has
+ * the share of one that is not loyal where a caller states none.
+ */
+export function sourceOfEvent(
+  event: PostedTransaction,
+  user: Origin,
+  { isRecurring, isLoyal }: { isRecurring: boolean; isLoyal: boolean },
+): Source {
   const price = event.price ?? '0'
-  const isStated = event.proceeds !== null && compareAmounts(event.proceeds, defaultProceeds(price, event.platform, isRecurring)) !== 0
+  const isDefault = (loyal: boolean) => compareAmounts(event.proceeds!, defaultProceeds(price, event.platform, isRecurring, loyal)) === 0
+  const isStated = event.proceeds !== null && !isDefault(false) && !(isLoyal && isDefault(true))
   const inUsd = event.currency === 'USD'
   const amountOf = (text: string | null) => (text === null ? null : positive(millionths(text)))
   return {
@@ -89,7 +97,7 @@ export function sourceOfPeriod(period: KnownPeriod, user: Origin, events: Map<st
   if (period.purchase) return sourceOfPurchase(period.purchase, user)
   const event = events.get(period.fact.id)
   if (!event) throw new Error('the event of a period was not read')
-  return sourceOfEvent(event, user, true)
+  return sourceOfEvent(event, user, { isRecurring: true, isLoyal: false })
 }
 
 /** When the purchase or event behind the period was changed last, in ms. */

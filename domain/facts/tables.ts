@@ -1,7 +1,15 @@
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
+import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
+
+/** `key`: names a row within its environment and generation. `words`: the columns with the number of a word. */
+export type StoredTable = { name: string; key: string; isTombstone: string; words: string[] }
+export const FACT_TABLES: readonly StoredTable[] = [
+  { name: 'user_facts', key: 'user_no', isTombstone: 'gone', words: wordColumns(USER_COLUMNS) },
+  { name: 'transaction_facts', key: 'id', isTombstone: 'kind is null', words: wordColumns(TRANSACTION_COLUMNS) },
+  { name: 'subscription_changes', key: 'id', isTombstone: 'cause is null', words: wordColumns(CHANGE_COLUMNS) },
+]
 
 type Columns = readonly (readonly [name: string, type: string, ...unknown[]])[]
 /** A row in the order of the columns. `no`: of its user. */

@@ -43,7 +43,8 @@ export function cancelledAt(run: Run): number | null {
 /** Of a trial by itself: auto-renew is off now, or was off at its end. Given up billing does not cancel a trial. */
 const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null => switchedOffAt(period)
 
-type Find = (period: KnownPeriod) => { source: Source; refunds: Refund[] }
+/** `isLoyal`: the period begins after 365 paid days of its subscription. */
+type Find = (period: KnownPeriod, isLoyal: boolean) => { source: Source; refunds: Refund[] }
 
 function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
   const transactions: Transaction[] = []
@@ -56,11 +57,12 @@ function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
       const kind = period.trial ? 'trial' : paid > 0 ? 'renewal' : trial ? 'conversion' : 'start'
       if (period.paid) paid++
       const openUntil = Math.max(ends, retryUntil ?? ends)
+      const isLoyal = paidMs >= LOYAL_MS
       const transaction: Transaction = {
-        ...find(period),
+        ...find(period, isLoyal),
         kind,
         at: period.begins,
-        isLoyal: paidMs >= LOYAL_MS,
+        isLoyal,
         period: {
           subscription: subscriptionKey(subscription),
           ends: Math.min(ends, LAST_MS),
@@ -108,21 +110,27 @@ export function transactionsOf(
     event => keyOf(event) ?? event.id,
   )
   const used = new Set<string>()
-  const refundsOfEvent = (event: PostedTransaction, source: Source): Refund[] => {
-    const key = keyOf(event)
-    if (key === null) return []
-    used.add(key)
-    return refundsOfEvents(refundsByKey.get(key) ?? [], source.amount)
+  /** `unnamed`: the ids of refunds of the event that name no transaction. */
+  const refundsOfEvent = (event: PostedTransaction, source: Source, unnamed: string[]): Refund[] => {
+    const own = keyOf(event)
+    const keys = own === null ? unnamed : [own, ...unnamed]
+    for (const key of keys) used.add(key)
+    return refundsOfEvents(
+      keys.flatMap(key => refundsByKey.get(key) ?? []),
+      source.amount,
+    )
   }
   const ofPurchase = (purchase: PurchaseRow) => ({ source: sourceOfPurchase(purchase, user), refunds: refundsOfPurchase(purchase) })
-  const ofEvent = (event: PostedTransaction, isRecurring: boolean) => {
-    const source = sourceOfEvent(event, user, isRecurring)
-    return { source, refunds: refundsOfEvent(event, source) }
-  }
-  const find: Find = period => {
+  const find: Find = (period, isLoyal) => {
     if (period.purchase) return ofPurchase(period.purchase)
     const event = byId.get(period.fact.id)
-    return event ? ofEvent(event, true) : { source: sourceOfPeriod(period, user, byId), refunds: [] }
+    if (!event) return { source: sourceOfPeriod(period, user, byId), refunds: [] }
+    const source = sourceOfEvent(event, user, { isRecurring: true, isLoyal })
+    return { source, refunds: refundsOfEvent(event, source, period.refunds) }
+  }
+  const ofSale = (event: PostedTransaction) => {
+    const source = sourceOfEvent(event, user, { isRecurring: false, isLoyal: false })
+    return { source, refunds: refundsOfEvent(event, source, []) }
   }
   const transactions = [
     ...subscriptions.flatMap(subscription => ofSubscription(subscription, find)),
@@ -132,7 +140,7 @@ export function transactionsOf(
       .map(({ purchase, source, refunds }) => oneTime(Date.parse(purchase.purchased_at), source, refunds)),
     ...events
       .filter(({ name }) => name === 'in_app_purchase')
-      .map(event => ({ event, ...ofEvent(event, false) }))
+      .map(event => ({ event, ...ofSale(event) }))
       .map(({ event, source, refunds }) => oneTime(event.begins, source, refunds)),
   ].filter(({ kind, source }) => kind !== 'one_time' || source.amount > 0n)
   const lone = [...refundsByKey].flatMap(([key, of]) => (used.has(key) ? [] : loneRefunds(of, user)))
@@ -144,6 +152,6 @@ function loneRefunds(events: PostedTransaction[], user: Life['user']): LoneRefun
   return refundsOfEvents(events, null).map(refund => {
     const event = byId.get(refund.event!)!
     const isRecurring = event.name === 'subscription_refunded'
-    return { source: sourceOfEvent(event, user, isRecurring), refund, isRecurring }
+    return { source: sourceOfEvent(event, user, { isRecurring, isLoyal: false }), refund, isRecurring }
   })
 }

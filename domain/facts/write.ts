@@ -8,7 +8,7 @@ import { addWords, findWords } from './words.ts'
  * Raises the number by which readers find differences, and locks it until the commit: the order of the numbers is that of the commits. The last
  * lock of a transaction.
  */
-async function nextSeq(tx: Tx, environment: Environment): Promise<number> {
+export async function nextSeq(tx: Tx, environment: Environment): Promise<number> {
   const { rows } = await tx.query<{ seq: number }>({
     name: 'next-fact-seq',
     text: 'update fact_state set seq = seq + 1 where environment = $1 returning seq',
@@ -27,10 +27,10 @@ export async function writeFacts(tx: Tx, environment: Environment, generation: n
   const { texts, words, compare } = await loadBeside(tx, environment, generation, all)
   if (differingUsers(compare()).size === 0) return false
   const seq = await nextSeq(tx, environment)
-  // Found again under the lock: another transaction may have given numbers meanwhile.
-  const missing = texts.filter(text => !words.has(text))
-  for (const [text, no] of await findWords(tx, environment, missing)) words.set(text, no)
-  const fresh = missing.filter(text => !words.has(text))
+  // All found again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
+  words.clear()
+  for (const [text, no] of await findWords(tx, environment, texts)) words.set(text, no)
+  const fresh = texts.filter(text => !words.has(text))
   for (const [text, no] of await addWords(tx, environment, seq, fresh)) words.set(text, no)
   const { users, gone, transactions, changes } = compare()
   await userTable.bury(tx, environment, generation, seq, gone)

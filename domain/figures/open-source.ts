@@ -9,6 +9,8 @@ import type { FactSource } from './source.ts'
 
 /** Marks that a question folds before it reads: who posted a purchase sees it in the next answer. */
 const MARKS_FIRST = 200
+/** The same before an answer with everything that was recorded. */
+const MARKS_FIRST_FRESH = 2_000
 
 /**
  * How figures reach the facts. `pool` is for what is small and known by keys, `scanning` (`scans`) for the facts. `replicas`: null where there
@@ -32,7 +34,7 @@ export async function withFacts<T>(
   { fresh = false, active = false }: { fresh?: boolean; active?: boolean } = {},
 ): Promise<T> {
   const startedAt = performance.now()
-  await drainMarks(pool, environment, MARKS_FIRST)
+  await drainMarks(pool, environment, fresh ? MARKS_FIRST_FRESH : MARKS_FIRST)
   const answered = await replicas?.ask(environment, work, { fresh, active, deadline: startedAt + STATEMENT_TIMEOUT_MS })
   return answered ? answered.answer : onPostgres(scanning, environment, work, startedAt)
 }

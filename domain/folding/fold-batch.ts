@@ -35,7 +35,7 @@ async function lockMarked(tx: Tx, environment: Environment, marked: Marked[], wa
 }
 
 /** Users that cannot be folded are kept with the reason, until a fold of them succeeds. */
-async function setAside(tx: Tx, environment: Environment, folded: number[], failed: Unfoldable[]): Promise<void> {
+export async function setUsersAside(tx: Tx, environment: Environment, folded: number[], failed: Unfoldable[]): Promise<void> {
   const { rowCount } = await tx.query({
     name: 'has-set-aside',
     text: 'select 1 from set_aside_users where environment = $1 limit 1',
@@ -77,7 +77,7 @@ async function foldNumbers(tx: Tx, environment: Environment, numbers: number[], 
   )
   const unfolded = await foldUsers(tx, environment, locked, lives)
   const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
-  await setAside(tx, environment, locked, failed)
+  await setUsersAside(tx, environment, locked, failed)
   return { folded: locked.length, failed }
 }
 

@@ -8,6 +8,7 @@ import { writeFacts } from '../facts/write.ts'
 import { FOLD_VERSION } from '../marks/mark.ts'
 import { lockUsers } from '../users/user.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
+import { setUsersAside } from './fold-batch.ts'
 
 // A rebuild folds every user into a generation that nobody reads (`building`), in the order of their numbers and as far as `folded_to`. Live folds
 // write both generations of a user up to there, and the former one alone of the others, whom the rebuild has yet to reach: a step locks its
@@ -15,9 +16,6 @@ import { compareGenerations, type TableDifference } from './compare-generations.
 
 /** Users of one transaction. */
 const AT_ONCE = 500
-
-/** A user whose facts cannot be computed: the rebuild goes no further, and the former facts stay. */
-export class RebuildRefused extends Error {}
 
 const BEGIN = `update fact_state set building = coalesce(building, generation + 1), folded_to = coalesce(folded_to, 0) where environment = $1`
 const STATE = 'select building, folded_to::float8 as "foldedTo" from fact_state where environment = $1'
@@ -56,7 +54,8 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
     users.map(({ id }) => id),
   )
   const { folded, failed } = foldLives(await readLives(tx, environment, numbers))
-  if (failed[0]) throw new RebuildRefused(`the facts of user ${failed[0].no} cannot be computed: ${failed[0].error}`)
+  // One such user must not keep the others at the rules of an earlier version.
+  await setUsersAside(tx, environment, [], failed)
   await writeFacts(tx, environment, state.building, folded)
   await tx.query({ name: 'rebuild-reached', text: REACHED, values: [environment, Math.max(...numbers), state.building] })
   return { isTaken: false, folded: users.length }
@@ -64,7 +63,8 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
 
 const LOCK_STATE = 'select building, folded_to::float8 as "foldedTo" from fact_state where environment = $1 for update'
 const IS_LEFT = 'select exists (select from users where environment = $1 and no > $2) as is_left'
-const SWAP = `update fact_state set generation = building, building = null, folded_to = null, fold_version = ${FOLD_VERSION}, seq = seq + 1
+const SWAP = `update fact_state set generation = building, building = null, folded_to = null, fold_version = ${FOLD_VERSION}, seq = seq + 1,
+  words_checked_seq = -1
   where environment = $1 and building is not null`
 
 /**
@@ -89,7 +89,7 @@ export type RebuildOptions = { isStopping: () => boolean; onProgress?: (users: n
 
 /**
  * Computes all facts of an environment anew beside those that are read, compares both, and lets readers see the new ones. An interrupted rebuild
- * goes on where it was. Throws RebuildRefused.
+ * goes on where it was.
  */
 export async function rebuildFacts(
   pool: Pool,

@@ -7,7 +7,7 @@ import type { Environment } from '../environment.ts'
 // mark that the fold does not delete.
 
 /** By the rules of this version facts are folded (`factsOf`). Facts of another version are folded anew. */
-export const FOLD_VERSION = 2
+export const FOLD_VERSION = 3
 
 /** Announces that users of an environment were marked. The payload is the environment. */
 export const FACTS_CHANNEL = 'facts'
@@ -26,6 +26,16 @@ const MARK = `insert into stale_users (environment, user_no)
 export async function mark(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   if (users.length === 0) return
   await tx.query({ name: 'mark-users', text: MARK, values: [environment, users] })
+  announceMarks(tx, environment)
+}
+
+const MARK_GONE = `insert into stale_users (environment, user_no)
+  select $1, k.no from unnest($2::bigint[]) k(no) order by k.no on conflict do nothing`
+
+/** Marks users who do not exist any more and have facts. There is no user to lock, and nothing about a user that changes. */
+export async function markGone(tx: Tx, environment: Environment, numbers: number[]): Promise<void> {
+  if (numbers.length === 0) return
+  await tx.query({ name: 'mark-gone', text: MARK_GONE, values: [environment, numbers] })
   announceMarks(tx, environment)
 }
 

@@ -4,6 +4,7 @@ import { dropOldAutomationRuns, dropOldVersions } from '../automation-runs/reten
 import { dropDeletedIntegrations, dropOldDeliveries } from '../deliveries/retention.ts'
 import type { Environment } from '../environment.ts'
 import { dropOldGenerations, dropTombstones } from '../facts/retention.ts'
+import { removeUnusedWords } from '../facts/unused-words.ts'
 import { dropOldAnswers } from '../idempotent-answers.ts'
 import { dropOldRuns } from '../jobs/workflow-run.ts'
 import { compactLedger } from '../ledger-history/compact.ts'
@@ -13,9 +14,13 @@ import { dropDeletedReports, dropOldReportRuns } from '../reports/retention.ts'
 
 /**
  * Rows that are kept for a time. `drop` removes at most `batch` of those whose time is over, of all environments or of one, and returns how
- * many. `isRealTime`: the time is real time, so the test clock of a sandbox does not change it.
+ * many. `isRealTime`: the time is real time, so the test clock of a sandbox does not change it. Only what takes long asks `isStopping`.
  */
-type Retention = { kind: string; isRealTime?: boolean; drop(pool: Pool, batch: number, environment: Environment | null): Promise<number> }
+type Retention = {
+  kind: string
+  isRealTime?: boolean
+  drop(pool: Pool, batch: number, environment: Environment | null, isStopping: () => boolean): Promise<number>
+}
 
 /** Everything that is kept for a time; how long stands beside each `drop`. The files of exports have a run of their own that removes them. */
 const RETENTION: readonly Retention[] = [
@@ -30,6 +35,8 @@ const RETENTION: readonly Retention[] = [
   { kind: 'reports', drop: dropDeletedReports },
   { kind: 'pendingScreens', drop: dropExpiredScreens },
   { kind: 'ledgerCounts', drop: compactLedger },
+  // Before the tombstones go by which unused words are noticed.
+  { kind: 'words', isRealTime: true, drop: removeUnusedWords },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
   { kind: 'setAside', isRealTime: true, drop: dropSetAside },
@@ -65,7 +72,7 @@ export async function dropExpired(pool: Pool, options: DropOptions = {}): Promis
       if (isStopping()) return dropped
       const { kind, drop } = retention
       try {
-        const count = await drop(pool, batch, environment)
+        const count = await drop(pool, batch, environment, isStopping)
         dropped[kind]! += count
         if (count >= batch) more.push(retention)
       } catch (error) {

@@ -1,6 +1,6 @@
 import { chain, type Link } from './access-periods.ts'
 import type { Period } from './period.ts'
-import { type PostedFact, postedPeriods } from './posted.ts'
+import { type PostedFact, type PostedPeriod, postedPeriods } from './posted.ts'
 import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from './purchase.ts'
 import { periodOf } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
@@ -19,7 +19,7 @@ export type Subscription = {
 }
 
 /** A period of a purchase or of a posted event. Both are part of the run, but only a purchase emits events. */
-export type KnownPeriod = Period & ({ purchase: PurchaseRow; fact: null } | { purchase: null; fact: PostedFact })
+export type KnownPeriod = (Period & { purchase: PurchaseRow; fact: null }) | (PostedPeriod & { purchase: null })
 
 type Sources = { user: string; platform: string; lineage: string; purchases: PurchaseRow[]; posted: PostedFact[] }
 

@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
 import type { Entry } from '../events/entry.ts'
 import type { Period } from './period.ts'
@@ -14,7 +15,8 @@ export type PostedFact = {
   expires: number | null
   grace: number | null
   transaction: string | null
-  amount: number | null
+  /** Millionths of the currency, without sign; null: not stated. */
+  amount: bigint | null
   /** When the event was stored. */
   recorded: number
   id: string
@@ -63,27 +65,58 @@ const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float
 // offset 0 makes Postgres read the events of one user after the other. Without statistics a plain join may read the whole environment.
 /** The posted events about the users' subscriptions, without those that a recorded purchase supersedes. */
 export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<PostedFact[]> {
-  const { rows } = await tx.query<PostedFact>({
+  const { rows } = await tx.query<Omit<PostedFact, 'amount'> & { amount: string | null }>({
     name: 'posted-facts',
     text: `select e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
              ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
              ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace,
-             e.transaction_id as transaction, e.price::float8 as amount, ${epoch('e.received_at')} as recorded, e.id
+             e.transaction_id as transaction, abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id
            from unnest($2::text[]) k(user_id) cross join lateral (
              select * from events where environment = $1 and user_id = k.user_id and purchase is null
                and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')}) offset 0) e
            where (select 1 from purchases where environment = $1 limit 1) is null or not ${SUPERSEDED}`,
     values: [environment, users],
   })
-  return rows
+  return rows.map(({ amount, ...row }) => ({ ...row, amount: amount === null ? null : scaled(amount, 6) }))
 }
 
-/** `givenUpAt`: when a posted expiry ended billing retry. */
-export type PostedPeriod = Period & { fact: PostedFact; transaction: string | null; amount: number | null; givenUpAt: number | null }
+/**
+ * `givenUpAt`: when a posted expiry ended billing retry. `back`: what went back of the amount. `refunds`: the ids of the refunds that name no
+ * transaction and are about this period.
+ */
+export type PostedPeriod = Period & {
+  fact: PostedFact
+  transaction: string | null
+  amount: bigint | null
+  givenUpAt: number | null
+  back: bigint
+  refunds: string[]
+}
+
+const isFree = ({ name, amount }: PostedFact): boolean => name === 'trial_started' || amount === 0n
+
+const refunds = new Set<string>(REFUND_FACTS)
+const isRefund = ({ name }: PostedFact): boolean => refunds.has(name)
 
 const BEGINS = new Set(['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'])
 
-function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact): void {
+const least = (a: bigint, b: bigint) => (a < b ? a : b)
+
+/** Several refunds of one period add up. One without an amount is of all that is left; one that is taken back without an amount, of all refunds. */
+function applyRefund(period: PostedPeriod, { id, name, at, amount, transaction }: PostedFact): void {
+  if (transaction === null) period.refunds.push(id)
+  const isReversed = name === 'refund_reversed'
+  if (period.amount === null) {
+    period.refundedAt = isReversed ? null : at
+    return
+  }
+  const left = period.amount - period.back
+  period.back += isReversed ? -least(amount ?? period.back, period.back) : least(amount ?? left, left)
+  period.refundedAt = period.back < period.amount ? null : (period.refundedAt ?? at)
+}
+
+function applyFact(period: PostedPeriod, fact: PostedFact): void {
+  const { name, at, grace } = fact
   switch (name) {
     case 'trial_canceled':
     case 'subscription_canceled':
@@ -102,17 +135,14 @@ function applyFact(period: PostedPeriod, { name, at, grace, amount }: PostedFact
       if (period.retryAt !== null && period.retryAt < at) period.givenUpAt = at
       else period.retryAt = null
       break
-    case 'refund_reversed':
-      period.refundedAt = null
-      break
     default:
-      if (amount === null || period.amount === null || Math.abs(amount) >= period.amount) period.refundedAt = at
+      applyRefund(period, fact)
   }
 }
 
 /**
  * The periods of one lineage's events. An event changes the period of its transaction, else the last period that had begun at the time
- * of the event. An event without such a period is ignored.
+ * of the event; a refund of an unknown transaction changes none. An event without such a period is ignored.
  */
 export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
   const periods: PostedPeriod[] = facts
@@ -121,8 +151,9 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       fact,
       begins: fact.begins,
       expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
-      trial: fact.name === 'trial_started',
-      paid: fact.name !== 'trial_started',
+      // An amount decides. Without one it is not known, and the name does.
+      trial: isFree(fact),
+      paid: !isFree(fact),
       autoRenewing: true,
       autoRenewOffAt: null,
       retryAt: null,
@@ -132,11 +163,14 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       transaction: fact.transaction,
       amount: fact.amount,
       givenUpAt: null,
+      back: 0n,
+      refunds: [],
     }))
     .sort((a, b) => a.begins - b.begins)
-  for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at)) {
+  for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))) {
     const named = fact.transaction === null ? undefined : periods.find(({ transaction }) => transaction === fact.transaction)
-    const period = named ?? periods.findLast(({ begins }) => begins <= fact.at)
+    const isOfAnother = fact.transaction !== null && isRefund(fact)
+    const period = named ?? (isOfAnother ? undefined : periods.findLast(({ begins }) => begins <= fact.at))
     if (period) applyFact(period, fact)
   }
   return periods.map(billed)

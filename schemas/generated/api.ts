@@ -8922,14 +8922,14 @@ export interface components {
          */
         FiguresFilterDeviceId: string[];
         /**
-         * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * @description Only users who are in one of these segments now; one parameter for each value.
          * @example [
          *       "seg_0mfa1k3p2000q7w2e8r1"
          *     ]
          */
         FiguresFilterSegmentId: string[];
         /**
-         * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          * @example [
          *       "exp_1:grp_1"
          *     ]
@@ -12085,14 +12085,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]
@@ -12262,14 +12262,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]
@@ -13636,14 +13636,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]
@@ -13844,14 +13844,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]
@@ -14123,14 +14123,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]
@@ -14312,14 +14312,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]
@@ -14501,14 +14501,14 @@ export interface operations {
                  */
                 "filter[device_id][]"?: components["parameters"]["FiguresFilterDeviceId"];
                 /**
-                 * @description Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these segments now; one parameter for each value.
                  * @example [
                  *       "seg_0mfa1k3p2000q7w2e8r1"
                  *     ]
                  */
                 "filter[segment_id][]"?: components["parameters"]["FiguresFilterSegmentId"];
                 /**
-                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+                 * @description Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
                  * @example [
                  *       "exp_1:grp_1"
                  *     ]

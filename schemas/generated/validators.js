@@ -18570,7 +18570,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsChartQuery = validate150;
-var schema246 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
+var schema246 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
 var pattern95 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
 function validate150(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -18921,7 +18921,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid1 = true;
       const _errs27 = errors;
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
+        if (data11.length > 50) {
           const err32 = {};
           if (vErrors === null) {
             vErrors = [err32];
@@ -18998,8 +18998,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
-          const err38 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data11.length > 50) {
+          const err38 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -19023,7 +19023,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid4 = true;
       const _errs34 = errors;
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
+        if (data13.length > 50) {
           const err40 = {};
           if (vErrors === null) {
             vErrors = [err40];
@@ -19100,8 +19100,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
-          const err46 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data13.length > 50) {
+          const err46 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -19125,7 +19125,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid7 = true;
       const _errs41 = errors;
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
+        if (data15.length > 50) {
           const err48 = {};
           if (vErrors === null) {
             vErrors = [err48];
@@ -19202,8 +19202,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
-          const err54 = { instancePath: instancePath + "/filter[purchase_currency][]", schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data15.length > 50) {
+          const err54 = { instancePath: instancePath + "/filter[purchase_currency][]", schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err54];
           } else {
@@ -19227,7 +19227,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid10 = true;
       const _errs48 = errors;
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
+        if (data17.length > 50) {
           const err56 = {};
           if (vErrors === null) {
             vErrors = [err56];
@@ -19304,8 +19304,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
-          const err62 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data17.length > 50) {
+          const err62 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -19329,7 +19329,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid13 = true;
       const _errs55 = errors;
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
+        if (data19.length > 50) {
           const err64 = {};
           if (vErrors === null) {
             vErrors = [err64];
@@ -19406,8 +19406,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
-          const err70 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data19.length > 50) {
+          const err70 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err70];
           } else {
@@ -19431,7 +19431,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid16 = true;
       const _errs62 = errors;
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
+        if (data21.length > 50) {
           const err72 = {};
           if (vErrors === null) {
             vErrors = [err72];
@@ -19508,8 +19508,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
-          const err78 = { instancePath: instancePath + "/filter[locale][]", schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data21.length > 50) {
+          const err78 = { instancePath: instancePath + "/filter[locale][]", schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err78];
           } else {
@@ -19533,7 +19533,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid19 = true;
       const _errs69 = errors;
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
+        if (data23.length > 50) {
           const err80 = {};
           if (vErrors === null) {
             vErrors = [err80];
@@ -19610,8 +19610,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
-          const err86 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data23.length > 50) {
+          const err86 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err86];
           } else {
@@ -19635,7 +19635,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid22 = true;
       const _errs76 = errors;
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
+        if (data25.length > 50) {
           const err88 = {};
           if (vErrors === null) {
             vErrors = [err88];
@@ -19712,8 +19712,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
-          const err94 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data25.length > 50) {
+          const err94 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err94];
           } else {
@@ -19737,7 +19737,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid25 = true;
       const _errs83 = errors;
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
+        if (data27.length > 50) {
           const err96 = {};
           if (vErrors === null) {
             vErrors = [err96];
@@ -19814,8 +19814,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
-          const err102 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data27.length > 50) {
+          const err102 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err102];
           } else {
@@ -19839,7 +19839,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid28 = true;
       const _errs90 = errors;
       if (Array.isArray(data29)) {
-        if (data29.length > 100) {
+        if (data29.length > 50) {
           const err104 = {};
           if (vErrors === null) {
             vErrors = [err104];
@@ -19916,8 +19916,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data29)) {
-        if (data29.length > 100) {
-          const err110 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data29.length > 50) {
+          const err110 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err110];
           } else {
@@ -19941,7 +19941,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       let valid31 = true;
       const _errs97 = errors;
       if (Array.isArray(data31)) {
-        if (data31.length > 100) {
+        if (data31.length > 50) {
           const err112 = {};
           if (vErrors === null) {
             vErrors = [err112];
@@ -20018,8 +20018,8 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data31)) {
-        if (data31.length > 100) {
-          const err118 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data31.length > 50) {
+          const err118 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err118];
           } else {
@@ -29740,7 +29740,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAnalyticsChartFactsQuery = validate207;
-var schema355 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "recorded_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" } }, "$id": "input:v4ListAnalyticsChartFactsQuery" };
+var schema355 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "recorded_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" } }, "$id": "input:v4ListAnalyticsChartFactsQuery" };
 function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -30093,7 +30093,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid1 = true;
       const _errs27 = errors;
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
+        if (data11.length > 50) {
           const err32 = {};
           if (vErrors === null) {
             vErrors = [err32];
@@ -30170,8 +30170,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
-          const err38 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data11.length > 50) {
+          const err38 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -30195,7 +30195,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid4 = true;
       const _errs34 = errors;
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
+        if (data13.length > 50) {
           const err40 = {};
           if (vErrors === null) {
             vErrors = [err40];
@@ -30272,8 +30272,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
-          const err46 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data13.length > 50) {
+          const err46 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -30297,7 +30297,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid7 = true;
       const _errs41 = errors;
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
+        if (data15.length > 50) {
           const err48 = {};
           if (vErrors === null) {
             vErrors = [err48];
@@ -30374,8 +30374,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
-          const err54 = { instancePath: instancePath + "/filter[purchase_currency][]", schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data15.length > 50) {
+          const err54 = { instancePath: instancePath + "/filter[purchase_currency][]", schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err54];
           } else {
@@ -30399,7 +30399,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid10 = true;
       const _errs48 = errors;
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
+        if (data17.length > 50) {
           const err56 = {};
           if (vErrors === null) {
             vErrors = [err56];
@@ -30476,8 +30476,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
-          const err62 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data17.length > 50) {
+          const err62 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -30501,7 +30501,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid13 = true;
       const _errs55 = errors;
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
+        if (data19.length > 50) {
           const err64 = {};
           if (vErrors === null) {
             vErrors = [err64];
@@ -30578,8 +30578,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
-          const err70 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data19.length > 50) {
+          const err70 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err70];
           } else {
@@ -30603,7 +30603,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid16 = true;
       const _errs62 = errors;
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
+        if (data21.length > 50) {
           const err72 = {};
           if (vErrors === null) {
             vErrors = [err72];
@@ -30680,8 +30680,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
-          const err78 = { instancePath: instancePath + "/filter[locale][]", schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data21.length > 50) {
+          const err78 = { instancePath: instancePath + "/filter[locale][]", schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err78];
           } else {
@@ -30705,7 +30705,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid19 = true;
       const _errs69 = errors;
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
+        if (data23.length > 50) {
           const err80 = {};
           if (vErrors === null) {
             vErrors = [err80];
@@ -30782,8 +30782,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
-          const err86 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data23.length > 50) {
+          const err86 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err86];
           } else {
@@ -30807,7 +30807,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid22 = true;
       const _errs76 = errors;
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
+        if (data25.length > 50) {
           const err88 = {};
           if (vErrors === null) {
             vErrors = [err88];
@@ -30884,8 +30884,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
-          const err94 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data25.length > 50) {
+          const err94 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err94];
           } else {
@@ -30909,7 +30909,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid25 = true;
       const _errs83 = errors;
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
+        if (data27.length > 50) {
           const err96 = {};
           if (vErrors === null) {
             vErrors = [err96];
@@ -30986,8 +30986,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
-          const err102 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data27.length > 50) {
+          const err102 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err102];
           } else {
@@ -31011,7 +31011,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid28 = true;
       const _errs90 = errors;
       if (Array.isArray(data29)) {
-        if (data29.length > 100) {
+        if (data29.length > 50) {
           const err104 = {};
           if (vErrors === null) {
             vErrors = [err104];
@@ -31088,8 +31088,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data29)) {
-        if (data29.length > 100) {
-          const err110 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data29.length > 50) {
+          const err110 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err110];
           } else {
@@ -31113,7 +31113,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       let valid31 = true;
       const _errs97 = errors;
       if (Array.isArray(data31)) {
-        if (data31.length > 100) {
+        if (data31.length > 50) {
           const err112 = {};
           if (vErrors === null) {
             vErrors = [err112];
@@ -31190,8 +31190,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data31)) {
-        if (data31.length > 100) {
-          const err118 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data31.length > 50) {
+          const err118 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err118];
           } else {
@@ -32786,7 +32786,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ExplainAnalyticsChartQuery = validate215;
-var schema366 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ExplainAnalyticsChartQuery" };
+var schema366 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ExplainAnalyticsChartQuery" };
 function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33136,7 +33136,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid1 = true;
       const _errs27 = errors;
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
+        if (data11.length > 50) {
           const err32 = {};
           if (vErrors === null) {
             vErrors = [err32];
@@ -33213,8 +33213,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
-          const err38 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data11.length > 50) {
+          const err38 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err38];
           } else {
@@ -33238,7 +33238,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid4 = true;
       const _errs34 = errors;
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
+        if (data13.length > 50) {
           const err40 = {};
           if (vErrors === null) {
             vErrors = [err40];
@@ -33315,8 +33315,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
-          const err46 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data13.length > 50) {
+          const err46 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -33340,7 +33340,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid7 = true;
       const _errs41 = errors;
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
+        if (data15.length > 50) {
           const err48 = {};
           if (vErrors === null) {
             vErrors = [err48];
@@ -33417,8 +33417,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
-          const err54 = { instancePath: instancePath + "/filter[purchase_currency][]", schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data15.length > 50) {
+          const err54 = { instancePath: instancePath + "/filter[purchase_currency][]", schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err54];
           } else {
@@ -33442,7 +33442,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid10 = true;
       const _errs48 = errors;
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
+        if (data17.length > 50) {
           const err56 = {};
           if (vErrors === null) {
             vErrors = [err56];
@@ -33519,8 +33519,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
-          const err62 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data17.length > 50) {
+          const err62 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -33544,7 +33544,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid13 = true;
       const _errs55 = errors;
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
+        if (data19.length > 50) {
           const err64 = {};
           if (vErrors === null) {
             vErrors = [err64];
@@ -33621,8 +33621,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
-          const err70 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data19.length > 50) {
+          const err70 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err70];
           } else {
@@ -33646,7 +33646,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid16 = true;
       const _errs62 = errors;
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
+        if (data21.length > 50) {
           const err72 = {};
           if (vErrors === null) {
             vErrors = [err72];
@@ -33723,8 +33723,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
-          const err78 = { instancePath: instancePath + "/filter[locale][]", schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data21.length > 50) {
+          const err78 = { instancePath: instancePath + "/filter[locale][]", schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err78];
           } else {
@@ -33748,7 +33748,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid19 = true;
       const _errs69 = errors;
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
+        if (data23.length > 50) {
           const err80 = {};
           if (vErrors === null) {
             vErrors = [err80];
@@ -33825,8 +33825,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
-          const err86 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data23.length > 50) {
+          const err86 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err86];
           } else {
@@ -33850,7 +33850,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid22 = true;
       const _errs76 = errors;
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
+        if (data25.length > 50) {
           const err88 = {};
           if (vErrors === null) {
             vErrors = [err88];
@@ -33927,8 +33927,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
-          const err94 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data25.length > 50) {
+          const err94 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err94];
           } else {
@@ -33952,7 +33952,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid25 = true;
       const _errs83 = errors;
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
+        if (data27.length > 50) {
           const err96 = {};
           if (vErrors === null) {
             vErrors = [err96];
@@ -34029,8 +34029,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
-          const err102 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data27.length > 50) {
+          const err102 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err102];
           } else {
@@ -34054,7 +34054,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid28 = true;
       const _errs90 = errors;
       if (Array.isArray(data29)) {
-        if (data29.length > 100) {
+        if (data29.length > 50) {
           const err104 = {};
           if (vErrors === null) {
             vErrors = [err104];
@@ -34131,8 +34131,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data29)) {
-        if (data29.length > 100) {
-          const err110 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data29.length > 50) {
+          const err110 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err110];
           } else {
@@ -34156,7 +34156,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       let valid31 = true;
       const _errs97 = errors;
       if (Array.isArray(data31)) {
-        if (data31.length > 100) {
+        if (data31.length > 50) {
           const err112 = {};
           if (vErrors === null) {
             vErrors = [err112];
@@ -34233,8 +34233,8 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data31)) {
-        if (data31.length > 100) {
-          const err118 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data31.length > 50) {
+          const err118 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err118];
           } else {
@@ -36918,7 +36918,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsCohortsQuery = validate229;
-var schema379 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
+var schema379 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
 function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -37249,7 +37249,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid1 = true;
       const _errs27 = errors;
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
+        if (data11.length > 50) {
           const err30 = {};
           if (vErrors === null) {
             vErrors = [err30];
@@ -37326,8 +37326,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
-          const err36 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data11.length > 50) {
+          const err36 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -37351,7 +37351,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid4 = true;
       const _errs34 = errors;
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
+        if (data13.length > 50) {
           const err38 = {};
           if (vErrors === null) {
             vErrors = [err38];
@@ -37428,8 +37428,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
-          const err44 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data13.length > 50) {
+          const err44 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err44];
           } else {
@@ -37453,7 +37453,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid7 = true;
       const _errs41 = errors;
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
+        if (data15.length > 50) {
           const err46 = {};
           if (vErrors === null) {
             vErrors = [err46];
@@ -37530,8 +37530,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
-          const err52 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data15.length > 50) {
+          const err52 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err52];
           } else {
@@ -37555,7 +37555,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid10 = true;
       const _errs48 = errors;
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
+        if (data17.length > 50) {
           const err54 = {};
           if (vErrors === null) {
             vErrors = [err54];
@@ -37632,8 +37632,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
-          const err60 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data17.length > 50) {
+          const err60 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err60];
           } else {
@@ -37657,7 +37657,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid13 = true;
       const _errs55 = errors;
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
+        if (data19.length > 50) {
           const err62 = {};
           if (vErrors === null) {
             vErrors = [err62];
@@ -37734,8 +37734,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
-          const err68 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data19.length > 50) {
+          const err68 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err68];
           } else {
@@ -37759,7 +37759,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid16 = true;
       const _errs62 = errors;
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
+        if (data21.length > 50) {
           const err70 = {};
           if (vErrors === null) {
             vErrors = [err70];
@@ -37836,8 +37836,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
-          const err76 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data21.length > 50) {
+          const err76 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err76];
           } else {
@@ -37861,7 +37861,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid19 = true;
       const _errs69 = errors;
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
+        if (data23.length > 50) {
           const err78 = {};
           if (vErrors === null) {
             vErrors = [err78];
@@ -37938,8 +37938,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
-          const err84 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data23.length > 50) {
+          const err84 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err84];
           } else {
@@ -37963,7 +37963,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid22 = true;
       const _errs76 = errors;
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
+        if (data25.length > 50) {
           const err86 = {};
           if (vErrors === null) {
             vErrors = [err86];
@@ -38040,8 +38040,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
-          const err92 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data25.length > 50) {
+          const err92 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err92];
           } else {
@@ -38065,7 +38065,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       let valid25 = true;
       const _errs83 = errors;
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
+        if (data27.length > 50) {
           const err94 = {};
           if (vErrors === null) {
             vErrors = [err94];
@@ -38142,8 +38142,8 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data27)) {
-        if (data27.length > 100) {
-          const err100 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data27.length > 50) {
+          const err100 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err100];
           } else {
@@ -39808,7 +39808,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsLtvQuery = validate236;
-var schema391 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
+var schema391 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
 function validate236(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -40095,7 +40095,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid1 = true;
       const _errs23 = errors;
       if (Array.isArray(data9)) {
-        if (data9.length > 100) {
+        if (data9.length > 50) {
           const err26 = {};
           if (vErrors === null) {
             vErrors = [err26];
@@ -40172,8 +40172,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data9)) {
-        if (data9.length > 100) {
-          const err32 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data9.length > 50) {
+          const err32 = { instancePath: instancePath + "/filter[target_platform][]", schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err32];
           } else {
@@ -40197,7 +40197,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid4 = true;
       const _errs30 = errors;
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
+        if (data11.length > 50) {
           const err34 = {};
           if (vErrors === null) {
             vErrors = [err34];
@@ -40274,8 +40274,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data11)) {
-        if (data11.length > 100) {
-          const err40 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data11.length > 50) {
+          const err40 = { instancePath: instancePath + "/filter[product_id][]", schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err40];
           } else {
@@ -40299,7 +40299,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid7 = true;
       const _errs37 = errors;
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
+        if (data13.length > 50) {
           const err42 = {};
           if (vErrors === null) {
             vErrors = [err42];
@@ -40376,8 +40376,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data13)) {
-        if (data13.length > 100) {
-          const err48 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data13.length > 50) {
+          const err48 = { instancePath: instancePath + "/filter[country][]", schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err48];
           } else {
@@ -40401,7 +40401,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid10 = true;
       const _errs44 = errors;
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
+        if (data15.length > 50) {
           const err50 = {};
           if (vErrors === null) {
             vErrors = [err50];
@@ -40478,8 +40478,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data15)) {
-        if (data15.length > 100) {
-          const err56 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data15.length > 50) {
+          const err56 = { instancePath: instancePath + "/filter[media_source_name][]", schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err56];
           } else {
@@ -40503,7 +40503,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid13 = true;
       const _errs51 = errors;
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
+        if (data17.length > 50) {
           const err58 = {};
           if (vErrors === null) {
             vErrors = [err58];
@@ -40580,8 +40580,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data17)) {
-        if (data17.length > 100) {
-          const err64 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data17.length > 50) {
+          const err64 = { instancePath: instancePath + "/filter[campaign_name][]", schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err64];
           } else {
@@ -40605,7 +40605,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid16 = true;
       const _errs58 = errors;
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
+        if (data19.length > 50) {
           const err66 = {};
           if (vErrors === null) {
             vErrors = [err66];
@@ -40682,8 +40682,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data19)) {
-        if (data19.length > 100) {
-          const err72 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data19.length > 50) {
+          const err72 = { instancePath: instancePath + "/filter[app_version][]", schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err72];
           } else {
@@ -40707,7 +40707,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid19 = true;
       const _errs65 = errors;
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
+        if (data21.length > 50) {
           const err74 = {};
           if (vErrors === null) {
             vErrors = [err74];
@@ -40784,8 +40784,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data21)) {
-        if (data21.length > 100) {
-          const err80 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data21.length > 50) {
+          const err80 = { instancePath: instancePath + "/filter[device_id][]", schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err80];
           } else {
@@ -40809,7 +40809,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid22 = true;
       const _errs72 = errors;
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
+        if (data23.length > 50) {
           const err82 = {};
           if (vErrors === null) {
             vErrors = [err82];
@@ -40886,8 +40886,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data23)) {
-        if (data23.length > 100) {
-          const err88 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data23.length > 50) {
+          const err88 = { instancePath: instancePath + "/filter[segment_id][]", schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err88];
           } else {
@@ -40911,7 +40911,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       let valid25 = true;
       const _errs79 = errors;
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
+        if (data25.length > 50) {
           const err90 = {};
           if (vErrors === null) {
             vErrors = [err90];
@@ -40988,8 +40988,8 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (Array.isArray(data25)) {
-        if (data25.length > 100) {
-          const err96 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 100 } };
+        if (data25.length > 50) {
+          const err96 = { instancePath: instancePath + "/filter[experiment_group_id][]", schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
           if (vErrors === null) {
             vErrors = [err96];
           } else {

@@ -36,7 +36,7 @@ test('an unknown key is looked up once a second at most, and works soon after it
   for (let n = 0; n < 50; n++) await expect(ownerOf(key)).rejects.toEqual(refused(401))
   expect(lookups).toBeLessThan(10)
   await transaction(api.pool, tx => storeKey(tx, api.secrets, api.project.id, 'secret', key))
-  const owner = await until('the key works', () => ownerOf(key).catch(() => undefined), 5_000)
+  const owner = await until('the key works', () => ownerOf(key).catch(() => undefined))
   expect(owner.project).toBe(api.project.id)
 })
 
@@ -69,7 +69,12 @@ test('a lookup that fails says nothing about the key and does not count', async 
     const asked = Array.from({ length: 110 }, (_, n) => authenticate(`Bearer ${unknown(n)}`, '192.0.2.1').catch(error => error.code))
     expect(new Set(await Promise.all(asked))).toEqual(new Set(['57014']))
     await locked.release()
-    expect((await authenticate(`Bearer ${api.project.secret}`, '192.0.2.1')).project).toBe(api.project.id)
+    // On a loaded machine this lookup may take longer, too.
+    const known = () =>
+      authenticate(`Bearer ${api.project.secret}`, '192.0.2.1').catch(error => {
+        if (error.code !== '57014') throw error
+      })
+    expect((await until('a lookup', async () => (await known()) ?? undefined)).project).toBe(api.project.id)
   } finally {
     await locked.release()
     await impatient.end()

@@ -94,6 +94,7 @@ async function history(environment: number): Promise<void> {
      insert into transaction_facts (environment, generation, seq, user_no, kind) select $1, 1, n, 1, null from generate_series(1, 5) n`,
     [environment],
   )
+  await pool.query(`insert into fact_words (environment, word, seq) values ($1, 'unused', 1)`, [environment])
 }
 
 test('expired rows are deleted by the clock of their environment, in batches, and the ledger does not change', async () => {
@@ -106,6 +107,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
   const others = {
     idempotentAnswers: 5,
     workflowRuns: 5,
+    words: 1,
     tombstones: 3,
     factGenerations: 0,
     auditEntries: 0,

@@ -91,6 +91,38 @@ describe('a subscription over time', () => {
     expect(posted[0]).toMatchObject({ autoRenewing: false, autoRenewOffAt: 40 * DAY_MS })
   })
 
+  test('posted refunds that add up to the amount end the period; what is taken back reopens it', () => {
+    const fact = (name: string, day: number, amount: bigint | null, transaction: string | null = '1'): PostedFact => ({
+      ...{ name, at: day * DAY_MS, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: `${name}-${day}`, transaction, lineage: '1' },
+      ...{ user_id: 'u', platform: 'iOS', grace: null, amount },
+    })
+    const start = fact('subscription_started', 0, 10n)
+    const refundedAt = (...facts: PostedFact[]) => postedPeriods([start, ...facts])[0]!.refundedAt
+    const refund = (day: number, amount: bigint | null, transaction?: string | null) =>
+      fact('subscription_refunded', day, amount, transaction)
+    expect(refundedAt(refund(5, 5n))).toBe(null)
+    expect(refundedAt(refund(5, 5n), refund(6, 5n))).toBe(6 * DAY_MS)
+    expect(refundedAt(refund(5, null))).toBe(5 * DAY_MS)
+    expect(refundedAt(refund(5, 5n), refund(6, 5n), fact('refund_reversed', 7, 1n))).toBe(null)
+    expect(refundedAt(refund(5, null, null))).toBe(5 * DAY_MS)
+    expect(refundedAt(refund(5, null, 'another'))).toBe(null)
+  })
+
+  test('a posted amount says whether a period is free; without one its name does', () => {
+    const begin = (name: string, amount: bigint | null) =>
+      postedPeriods([
+        {
+          ...{ name, at: 0, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: name, transaction: '1', lineage: '1' },
+          ...{ user_id: 'u', platform: 'iOS', grace: null, amount },
+        },
+      ])[0]!.trial
+    expect([begin('subscription_started', 0n), begin('subscription_started', null), begin('trial_started', null)]).toEqual([
+      true,
+      false,
+      true,
+    ])
+  })
+
   test('a full refund ends its period; grace extends access, the next period cuts it', () => {
     const [refunded] = chain([period(0, 30, { refundedAt: 10 * DAY_MS })])
     expect(refunded).toMatchObject({ ends: 10 * DAY_MS, accessUntil: 10 * DAY_MS })

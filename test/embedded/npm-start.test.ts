@@ -39,8 +39,8 @@ test.each(STARTS)('$signal to the npm of `npm run $script` stops the service', a
     await database.drop()
     await rm(folder, { recursive: true, force: true })
   })
-  await until('the service to be ready', async () => (/Perennial is ready/.test(output) ? true : undefined), 30_000)
+  await until('the service to be ready', async () => (/Perennial is ready/.test(output) ? true : undefined), 60_000)
   npm.kill(signal)
   await allGone
   expect(output).toContain('"stopping"')
-}, 45_000)
+}, 120_000)

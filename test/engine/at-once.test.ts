@@ -91,7 +91,7 @@ describe.each([{ pipelined: false }, { pipelined: true }])('two statements at on
 
   test('whose connection is lost are both rolled back', async () => {
     const network = await networkTo(database.url)
-    const over = connect({ url: network.url, max: 1, pipelined, silenceMs: 300 })
+    const over = connect({ url: network.url, max: 1, pipelined, silenceMs: 2_000 })
     await over.query('select 1')
     network.silence()
     const error = await transaction(over, tx =>

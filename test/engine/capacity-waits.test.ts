@@ -67,7 +67,7 @@ async function hanging(limits: Partial<JobHandler>, lets: (id: number) => boolea
   })
   return { begun, open }
 }
-const begins = (begun: number[], id: number) => until(`job ${id}`, () => begun.includes(id) || undefined, 5_000)
+const begins = (begun: number[], id: number) => until(`job ${id}`, () => begun.includes(id) || undefined)
 
 test('a project whose jobs hang leaves capacity for another one', async () => {
   await insertJobs(a, 1, 500)

@@ -57,7 +57,7 @@ test('a claim waits for a record under way and then sees it', async () => {
 
 test('an owner that freezes in the middle of a record delays the next claim no longer than the lease, and its transaction fails', async () => {
   const run = await fixture.begin('frozen', 's15')
-  const impatient = connect({ url: fixture.url, max: 1, idleInTransactionMs: 100 })
+  const impatient = connect({ url: fixture.url, max: 1, idleInTransactionMs: 1_000 })
   const former = await claimAndExpire(impatient, 'frozen', run)
   const frozen = transaction(impatient, async tx => {
     await lockFence(tx, former)

@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => fixture.drop())
 
 test('a process that claims its own lost run again keeps the new lease alive when the former execution ends', async () => {
-  const LEASE_MS = 300
+  const LEASE_MS = 2_000
   const began: number[] = []
   let ends: (() => void)[] = []
   await fixture.work(
@@ -31,7 +31,7 @@ test('a process that claims its own lost run again keeps the new lease alive whe
   ends = ends.slice(1)
   former!()
   const { rows } = await fixture.pool.query<{ at: string }>(`select (clock_timestamp() + $1::int * interval '1 ms')::text as at`, [
-    LEASE_MS * 3,
+    LEASE_MS,
   ])
   await until('the lease is renewed past the first one', async () => {
     const { rowCount } = await fixture.pool.query('select 1 from due where id = $1 and lease_until > $2::timestamptz', [run, rows[0]!.at])

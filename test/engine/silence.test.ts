@@ -18,7 +18,7 @@ beforeAll(async () => {
 afterAll(() => fixture.drop())
 afterEach(() => network.end())
 
-const SILENCE_MS = 500
+const SILENCE_MS = 2_000
 
 describe('a pool', () => {
   test('gives up a connection that owes an answer, as if it were lost, and goes on with another', async () => {

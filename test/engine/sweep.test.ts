@@ -55,7 +55,7 @@ test('the worker that sweeps claims a few jobs itself if it has ample capacity; 
   const narrow = workflow('narrow', async () => {}, { concurrency: 1 })
   await fixture.work([narrow], { queue })
   await fixture.begin('narrow', 'announced')
-  await expect.poll(() => announced).toContain('narrow')
+  await expect.poll(() => announced, { timeout: 30_000 }).toContain('narrow')
 })
 
 /** A worker that gets batches from the test alone, because it cannot sweep. `before`: before a statement of that name is sent. */

@@ -161,10 +161,16 @@ test('readiness and metrics count the overdue jobs of each kind, abandoned jobs,
 
   await transaction(api.pool, tx => lockConsumer(tx, 'automations', environment))
   await api.call('POST', '/v4/events', { body: { events: [item(), item()] } })
-  expect(await ready()).toMatchObject({ status: 'ok', consumer_lag_seconds: { automations: 0 } })
+  expect(await ready()).toMatchObject({
+    status: 'ok',
+    consumer_lag_seconds: { automations: expect.toSatisfy((seconds: number) => seconds < 60) },
+  })
   expect(await metric('perennial_consumer_lag{')).toBe('perennial_consumer_lag{consumer="automations"} 2')
   await api.pool.query(`update events set received_at = received_at - interval '90 seconds'`)
-  expect(await ready()).toMatchObject({ status: 'degraded', consumer_lag_seconds: { automations: 90 } })
+  expect(await ready()).toMatchObject({
+    status: 'degraded',
+    consumer_lag_seconds: { automations: expect.toSatisfy((seconds: number) => seconds >= 90) },
+  })
   await api.pool.query('truncate log_consumers')
 
   await api.pool.query(

@@ -14,6 +14,8 @@ let api: TestApi
 let environment: number
 let user: string
 let no: number
+/** Of a user who does not exist any more. */
+let gone: number
 beforeAll(async () => {
   api = await startApi()
   environment = api.project.production
@@ -23,8 +25,10 @@ beforeAll(async () => {
     ...{ purchased_at: '2026-03-01T00:00:00Z', expires_at: '2026-03-31T00:00:00Z', price: '10', currency: 'EUR' },
     app_store_data: { transaction_id: 't', original_transaction_id: 'o', product_id: 'm' },
   })
+  const leaver = await userOf(api)
   await userOf(api, api.project.sandbox)
   no = (await api.pool.query('select no from users where id = $1', [user])).rows[0].no
+  gone = (await api.pool.query('delete from users where id = $1 returning no', [leaver])).rows[0].no
 })
 afterAll(() => api.stop())
 beforeEach(async () => {
@@ -70,6 +74,41 @@ test.each([
   expect((await api.pool.query('select drifted_total, compared_total from fact_audit')).rows).toEqual([
     { drifted_total: 1, compared_total: 4 },
   ])
+})
+
+const usersIn = async (table: string, alive: string, of = environment) =>
+  (await api.pool.query(`select user_no from ${table} where environment = $1 and ${alive} order by 1`, [of])).rows.map(row => row.user_no)
+
+test.each([
+  ['user_facts', 'not gone', 'created'],
+  ['transaction_facts', 'kind is not null', 'kind'],
+  ['subscription_changes', 'cause is not null', 'cause'],
+])('facts in %s of a user who is gone are found, marked and counted, and the fold of the mark removes them', async (table, alive, column) => {
+  const kept = await usersIn(table, alive)
+  await api.pool.query(
+    `insert into ${table} (environment, generation, seq, user_no, ${column}) select environment, generation, seq, $2, 1 from fact_state
+     where environment = $1`,
+    [environment, gone],
+  )
+  expect([await look(), await marks()]).toEqual([[3, [gone]], [gone]])
+  expect(await ready()).toMatchObject({ status: 'degraded', fact_drift: 1 })
+  expect(await look()).toEqual([2, []])
+  await fold()
+  expect([await marks(), await usersIn(table, alive)]).toEqual([[], kept])
+  expect([await look(), (await ready()).fact_drift]).toEqual([[2, []], 0])
+})
+
+test('facts in another environment than that of the user are left over, too', async () => {
+  const sandbox = api.project.sandboxEnvironment
+  const kept = await usersIn('user_facts', 'not gone', sandbox)
+  await api.pool.query(
+    `insert into user_facts (environment, generation, seq, user_no) select environment, generation, seq, $2 from fact_state where environment = $1`,
+    [sandbox, no],
+  )
+  expect([await look(), await marks()]).toEqual([[3, [no]], [no]])
+  await fold()
+  expect([await look(), await usersIn('user_facts', 'not gone', sandbox)]).toEqual([[2, []], kept])
+  expect(await usersIn('user_facts', 'not gone')).toEqual([no])
 })
 
 test('a user who is marked or set aside is not compared, nor facts of other rules; a look at nobody is no clean look', async () => {
@@ -156,7 +195,7 @@ test('a look among many users reads no more of them than it draws', async () => 
   const after = await rowsRead([api.pool, auditing], tables)
   await auditing.end()
   const read = (table: string) => after[table]! - before[table]!
-  // Drawn, read, locked and marked.
-  expect(read('users')).toBeLessThan(1_000)
-  for (const table of tables.slice(1)) expect([table, read(table)]).toEqual([table, expect.toSatisfy(rows => rows < 400)])
+  // Drawn, read, locked and marked; drawn again, with a look for the user of a row of each table of facts.
+  expect(read('users')).toBeLessThan(1_800)
+  for (const table of tables.slice(1)) expect([table, read(table)]).toEqual([table, expect.toSatisfy(rows => rows < 600)])
 })

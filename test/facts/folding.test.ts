@@ -168,3 +168,33 @@ test('a mark beside a fold that has begun is not lost', async () => {
   await fold()
   expect((await transactionsOf(no)).map(([kind]) => kind)).toEqual([2, 6])
 })
+
+test('a start without a price is a payment of unknown amount: its user counts once as a payer, however many renewals follow', async () => {
+  const at = (days: number) => iso(days - 400)
+  const event = (event_id: string, event_name: string, days: number, more: object = {}) => ({
+    ...{ event_id, event_name, identity_id: 'payer', platform: 'iOS', happened_at: at(days) },
+    ...{ transaction: { transaction_id: event_id, original_transaction_id: 'posted', expires_at: at(days + 30) } },
+    ...more,
+  })
+  const priced = { price: '12', currency: 'USD' }
+  const events = [event('p1', 'subscription_started', 0, priced), ...[1, 2, 3].map(n => event(`p${n + 1}`, 'subscription_renewed', 30 * n))]
+  await api.call('POST', '/v4/events', { body: { events } })
+  const window = `from=${START - 401 * DAY}&to=${START - 270 * DAY}`
+  const chart = async (code: string) => (await api.call('GET', `/v4/analytics/charts/${code}?${window}`)).body.series[0].total
+  expect([await chart('arppu'), await chart('new-subscriptions'), await chart('user-to-paid')]).toEqual([12, 1, 0])
+})
+
+test('a posted refund that names no transaction is money of the period that it ends', async () => {
+  const at = (days: number) => iso(days - 800)
+  const named = { transaction: { transaction_id: 'u1', original_transaction_id: 'unnamed', expires_at: at(30) } }
+  const base = { identity_id: 'unnamed', platform: 'iOS' }
+  const start = { ...base, ...named, event_id: 'u1', event_name: 'subscription_started', happened_at: at(0), price: '20', currency: 'USD' }
+  const lineage = { original_transaction_id: 'unnamed' }
+  const refund = { ...base, event_id: 'u2', event_name: 'subscription_refunded', happened_at: at(10), transaction: lineage }
+  await api.call('POST', '/v4/events', { body: { events: [start, refund] } })
+  const window = `from=${START - 801 * DAY}&to=${START - 780 * DAY}`
+  const chart = async (code: string) => (await api.call('GET', `/v4/analytics/charts/${code}?${window}`)).body.series[0].total
+  expect([await chart('sales'), await chart('refunds'), await chart('refund-rate'), await chart('active-subscriptions')]).toEqual([
+    0, 20, 100, 0,
+  ])
+})

@@ -18,7 +18,7 @@ function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanning: Poo
     const answers: string[] = []
     const errors: string[] = []
     const replicas = replicasOf({
-      ...{ pool: scanning, folder, memory: '384MB', from: 0 },
+      ...{ pool: scanning, folder, memory: '384MB', from: 0, patienceMs: 60_000 },
       onAnswer: by => answers.push(by),
       onError: error => errors.push(error.message),
       ...options,

@@ -1,6 +1,8 @@
 import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { dropTombstones } from '../../domain/facts/retention.ts'
+import { removeUnusedWords } from '../../domain/facts/unused-words.ts'
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { chartOf } from '../../domain/figures/chart-table.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
@@ -13,7 +15,7 @@ import { type Opened, settingWithReplicas } from './open-replicas.ts'
 const setting = settingWithReplicas()
 
 let sales = 0
-async function sell(count: number, price = '10', user?: string): Promise<void> {
+async function sell(count: number, price = '10', user?: string, product = 'coins'): Promise<void> {
   const events = Array.from({ length: count }, () => {
     const n = sales++
     return {
@@ -22,7 +24,7 @@ async function sell(count: number, price = '10', user?: string): Promise<void> {
         event_name: 'in_app_purchase',
         ...(user ? { customer_uid: user } : { identity_id: `user-${n}` }),
         platform: 'iOS',
-        product_id: 'coins',
+        product_id: product,
       },
       ...{ happened_at: '2026-03-01T12:00:00Z', transaction: { transaction_id: `sale-${n}` }, price, currency: 'USD' },
     }
@@ -107,7 +109,8 @@ test('a new generation reaches a replica that is open', async () => {
   )
   expect((await sold(one)).sales).toBe(0)
   expect((await sold(one)).sales).toBe(0)
-  expect(one.answers).toEqual(['replica', 'building', 'replica'])
+  // Postgres answers in between, unless the replica noticed by itself.
+  expect(one.answers.at(-1)).toBe('replica')
 })
 
 test('where no file can be written, a temporary folder serves', async () => {
@@ -157,6 +160,30 @@ test('who was erased is in no replica after the next question', async () => {
     query({ text: `select count(*) as n from ${dialect.tables.users} u` }),
   )
   expect([left[0]!.n, new Set(one.answers)]).toEqual([2n, new Set(['replica'])])
+})
+
+test('a word that only an erased user had is in no replica after the next question, and may come back', async () => {
+  const { api, project } = setting
+  await sell(1)
+  const leaver = (await api.call('POST', '/v4/users', { key: project.secret, body: { environment: 'prod' } })).body.id
+  await sell(1, '10', leaver, 'rare')
+  const one = setting.open()
+  const words = (opened: Opened) =>
+    withFacts(opened.access, project.production, async ({ numbersOf, wordsOf }) => {
+      const numbers = await numbersOf(['iOS|coins', 'iOS|rare'])
+      return [[...numbers.keys()].sort(), [...(await wordsOf([...numbers.values()])).values()].sort()]
+    })
+  const both = ['iOS|coins', 'iOS|rare']
+  expect(await words(one)).toEqual([both, both])
+  await api.call('DELETE', `/v4/customers/${leaver}`, { key: project.secret })
+  await api.pool.query('delete from fact_days')
+  await dropTombstones(api.pool, 1_000)
+  expect(await removeUnusedWords(api.pool, 1_000, null)).toBe(1)
+  const fresh = setting.open({ folder: join(setting.folder, 'fresh') })
+  for (const opened of [one, fresh]) expect(await words(opened)).toEqual([['iOS|coins'], ['iOS|coins']])
+  await sell(1, '10', undefined, 'rare')
+  for (const opened of [one, fresh]) expect(await words(opened)).toEqual([both, both])
+  expect(new Set([...one.answers, ...fresh.answers])).toEqual(new Set(['replica']))
 })
 
 test('after any pulls a replica has the facts of a new one', async () => {

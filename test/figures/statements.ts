@@ -33,13 +33,18 @@ function storeData(store: Store, product: string, transaction: string, lineage: 
   }
 }
 
-/** Half of a price, in whole cents of the smallest digit, at least one. */
-function half(price: string): string {
+/** A part of a price that is given in units of its smallest digit. */
+function partOf(price: string, part: (units: bigint) => bigint): string {
   const [whole, decimals = ''] = price.split('.')
-  const units = BigInt(`${whole}${decimals}`) / 2n || 1n
+  const units = part(BigInt(`${whole}${decimals}`))
   const digits = String(units).padStart(decimals.length + 1, '0')
   return decimals === '' ? digits : `${digits.slice(0, -decimals.length)}.${digits.slice(-decimals.length)}`
 }
+
+/** At least one of the smallest digit. */
+const halfOf = (units: bigint) => units / 2n || 1n
+const half = (price: string) => partOf(price, halfOf)
+const otherHalf = (price: string) => partOf(price, units => units - halfOf(units))
 
 const refundedAt = (begin: Instant, refund: Refunded, now: Instant): Instant => Math.min(begin + refund.after, now - HOUR / 2)
 
@@ -64,7 +69,10 @@ function refundEvents(name: string, purchase: Body, begin: Instant, refund: Refu
   })
   if (refund.part === 'all') return [event(0, purchase.price)]
   const some = event(0, half(purchase.price as string))
-  return refund.part === 'some' ? [some] : [some, event(1, purchase.price)]
+  if (refund.part === 'some') return [some]
+  // Half of one cent is all of it.
+  const second = refund.part === 'twice' ? (purchase.price as string) : otherHalf(purchase.price as string)
+  return /[1-9]/.test(second) ? [some, event(1, second)] : [some]
 }
 
 /** The time in force of each period that has begun. */

@@ -106,6 +106,7 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
     folder,
     memory: '384MB',
     from: 0,
+    patienceMs: 60_000,
     onAnswer: by => answers.set(by, (answers.get(by) ?? 0) + 1),
     onError: error => errors.push(error),
   })

@@ -58,7 +58,7 @@ export async function hook({ config = {}, settings = {}, platform = 'iOS', call 
         last = (await deliveries()).map((one: { status: string }) => one.status)
         return JSON.stringify(last) === JSON.stringify(statuses) || undefined
       }
-      await until(`deliveries with the statuses ${statuses}`, same, 10_000).catch(error => {
+      await until(`deliveries with the statuses ${statuses}`, same).catch(error => {
         throw new Error(`${error.message}; the statuses are ${last}`)
       })
     },

@@ -28,8 +28,7 @@ async function begin(): Promise<void> {
 }
 const signUp = () => post(call, { event_name: 'signed_up', price: undefined, currency: undefined })
 const run = async () => (await must(call, 'GET', `/v4/automations/${automation}/runs`)).data[0]
-const ended = (status: string) =>
-  until(`a run that is ${status}`, async () => ((await run())?.status === status ? run() : undefined), 10_000)
+const ended = (status: string) => until(`a run that is ${status}`, async () => ((await run())?.status === status ? run() : undefined))
 
 test("a webhook step sends its delivery, and the delivery's end lets the run go on", async () => {
   await begin()

@@ -7,7 +7,7 @@ import type { Client } from '../harness/client.ts'
 import { advance, type Hook, hook, post, sandbox } from '../harness/integrations.ts'
 import { ENDLESS, HANG, HANG_UP } from '../harness/receiver.ts'
 
-const LIMIT_MS = 1500
+const LIMIT_MS = 4_000
 
 let api: TestApi
 let call: Client

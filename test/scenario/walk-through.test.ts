@@ -115,7 +115,7 @@ test('a cancelled trial without renewal sends exactly one signed webhook, two da
   expect(done! - due!).toBeGreaterThanOrEqual(0)
   expect(done! - due!).toBeLessThan(10_000)
   // The output of another process arrives with a delay.
-  await expect.poll(() => lines('verified').map(idOf)).toEqual([delivery.id])
+  await expect.poll(() => lines('verified').map(idOf), { timeout: 30_000 }).toEqual([delivery.id])
   expect(receiver.output()).toContain(`"user_id": "${user}"`)
 
   expect(await advance(call, 'P20D')).toMatchObject({ outstanding: 0, drained: { automation_runs: 0, deliveries: 0 } })
@@ -157,5 +157,5 @@ test('the receiver refuses a request without a valid signature', async () => {
     body: '{"event_name": "trial_canceled"}',
   })
   expect(forged.status).toBe(401)
-  await expect.poll(() => lines('refused')).toHaveLength(1)
+  await expect.poll(() => lines('refused'), { timeout: 30_000 }).toHaveLength(1)
 })

@@ -15,16 +15,21 @@ export type Today = Record<'trials' | 'subscriptions' | 'oneTime' | 'revenue', {
 export const today = (
   access: FactAccess,
   environment: Environment,
-  question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
+  question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters' | 'fresh'>,
 ): Promise<Today> =>
-  withFacts(access, environment, async source => {
-    const context = await scanContext(access, environment, source, question)
-    const { now } = question
-    const midnight = now - (now % DAY)
-    const scan = scanOf('sold', context)
-    const grid = { starts: [midnight - DAY, now + 1 - DAY, midnight], end: now + 1 }
-    const tallies = await tally(context, scan, { grid, reach: 'within' })
-    const { at } = tallies.get(ALL) ?? emptyTally(grid.starts.length, scan.terms.length)
-    const of = (term: number, bottom = 1n) => ({ value: { top: at[2]![term]!, bottom }, before: { top: at[0]![term]!, bottom } })
-    return { trials: of(0), subscriptions: of(1), oneTime: of(2), revenue: of(3, PER_UNIT) }
-  })
+  withFacts(
+    access,
+    environment,
+    async source => {
+      const context = await scanContext(access, environment, source, question)
+      const { now } = question
+      const midnight = now - (now % DAY)
+      const scan = scanOf('sold', context)
+      const grid = { starts: [midnight - DAY, now + 1 - DAY, midnight], end: now + 1 }
+      const tallies = await tally(context, scan, { grid, reach: 'within' })
+      const { at } = tallies.get(ALL) ?? emptyTally(grid.starts.length, scan.terms.length)
+      const of = (term: number, bottom = 1n) => ({ value: { top: at[2]![term]!, bottom }, before: { top: at[0]![term]!, bottom } })
+      return { trials: of(0), subscriptions: of(1), oneTime: of(2), revenue: of(3, PER_UNIT) }
+    },
+    { fresh: question.fresh },
+  )

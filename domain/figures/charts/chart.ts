@@ -95,5 +95,5 @@ export const chartFigures = (
       incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
     }
   }
-  return withFacts(access, environment, work, { active: measure.denominator === 'active users' })
+  return withFacts(access, environment, work, { fresh: question.fresh, active: measure.denominator === 'active users' })
 }

@@ -20,10 +20,11 @@ export async function hasUnrated({ source, money }: ScanContext): Promise<boolea
   return (await source.query({ text })).length > 0
 }
 
-/** A refund counts as the transaction that it belongs to, unless that one is counted, too. */
+/** A refund counts as the transaction that it belongs to, unless that one is counted, too. Where refunds alone are asked for, each counts. */
 const ofTransactions = ({ from }: TimeWindow): string =>
   `greatest(1, count(case when t.kind <> 6 or t.bought_on < ${Math.floor(from / DAY)} then 1 end)) as transactions, sum(abs(t.amount)) as amount`
 
+const OF_REFUNDS = 'count(*) as transactions, sum(abs(t.amount)) as amount'
 const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'
 const OF_CHANGES = `count(distinct s.subscription) as transactions,
   greatest(sum(case when s.sign = 1 then s.amount else 0 end), sum(case when s.sign = 1 then 0 else s.amount end)) as amount`
@@ -35,7 +36,8 @@ export async function unconvertedOf(
 ): Promise<LeftOutMoney[]> {
   const isOfSides = code === 'monthly' || code === 'movement'
   const scan = scanOf(code === 'movement' ? 'monthly' : code, context)
-  const sums = !isOfSides ? ofTransactions(window) : kind === 'stock' ? OF_STATE : OF_CHANGES
+  const ofSides = kind === 'stock' ? OF_STATE : OF_CHANGES
+  const sums = isOfSides ? ofSides : code === 'refunded' ? OF_REFUNDS : ofTransactions(window)
   return namedMoney(
     context.source,
     await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to),

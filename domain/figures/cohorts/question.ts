@@ -49,12 +49,20 @@ type MembersQuery = {
   environment?: 0 | 1 | undefined
   currency: string
   rate_date?: string | undefined
+  fresh?: boolean | undefined
 }
 export type CohortQuery = MembersQuery & { grouping: Grouping; cohort_definition: CohortDefinition }
 export type LtvQuery = MembersQuery
 
 /** Users whose anchor lies in the range, and not after `now`, who pass the filters. */
-export type MembersAsked = { now: number; anchor: Anchor; range: TimeWindow; filters: Filters; segment: ColumnAttribute | null }
+export type MembersAsked = {
+  now: number
+  anchor: Anchor
+  range: TimeWindow
+  filters: Filters
+  segment: ColumnAttribute | null
+  fresh: boolean
+}
 /** How money is counted. */
 export type MoneyAsked = { revenue: RevenueType; currency: string; rateDate: string | null }
 
@@ -102,7 +110,7 @@ function readMembers(query: MembersQuery, { now, hasRate, own }: Context) {
   ]
   if (query.segment !== undefined && segment === null) faults.push({ field: 'segment', message: `must be one of ${SEGMENTED.join(', ')}` })
   const { mode, revenue_type: revenue, currency } = query
-  return { range, faults, asked: { now, mode, revenue, currency, rateDate, filters, segment } }
+  return { range, faults, asked: { now, mode, revenue, currency, rateDate, filters, segment, fresh: query.fresh ?? false } }
 }
 
 /** The question of a query about cohorts. Throws `invalid_data` with every fault. */

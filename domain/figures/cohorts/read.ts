@@ -39,14 +39,19 @@ export const readMemberFacts = (
   question: LtvQuestion,
   { starts, ages }: Periods,
 ): Promise<MemberFacts> =>
-  withFacts(access, environment, async source => {
-    const { pool: db, proceedsRates } = access
-    const members = await findMembers(await factReader(access, environment, source, question), question, starts)
-    const counts = await countByCohort(source, members)
-    const exchange = await loadExchange(db, source, question)
-    const money = await paidMoney(source, exchange, proceedsRates, question)
-    const { rows, unconverted } = await readPayments(source, { members, mode: question.mode, ages, money, exchange })
-    const { all, segments } = groupedMembers(counts, rows, members.segments?.length ?? 0)
-    const named = members.segments?.map(({ code, label }, i) => ({ code, label, group: segments[i]! })) ?? null
-    return { all, segments: named, unconverted, perUnit: money.perUnit, asOf: source.asOf }
-  })
+  withFacts(
+    access,
+    environment,
+    async source => {
+      const { pool: db, proceedsRates } = access
+      const members = await findMembers(await factReader(access, environment, source, question), question, starts)
+      const counts = await countByCohort(source, members)
+      const exchange = await loadExchange(db, source, question)
+      const money = await paidMoney(source, exchange, proceedsRates, question)
+      const { rows, unconverted } = await readPayments(source, { members, mode: question.mode, ages, money, exchange })
+      const { all, segments } = groupedMembers(counts, rows, members.segments?.length ?? 0)
+      const named = members.segments?.map(({ code, label }, i) => ({ code, label, group: segments[i]! })) ?? null
+      return { all, segments: named, unconverted, perUnit: money.perUnit, asOf: source.asOf }
+    },
+    { fresh: question.fresh },
+  )

@@ -72,8 +72,8 @@ const logRows = (environment: Environment, ranges: readonly LogRange[]): string 
 /** What a copy of the log has: all events before `ends`; of times up to `settled`, the first and the last of each user and UTC day. */
 type LogCopy = { ends: LogEnds; settled: number }
 
-/** A file by its name in DuckDB. `folder`: for rows on their way. */
-export type ActivityPlace = { connection: DuckDBConnection; schema: string; folder: string; pool: Pool; environment: Environment }
+/** A file by its path and its name in DuckDB. */
+export type ActivityPlace = { connection: DuckDBConnection; schema: string; path: string; pool: Pool; environment: Environment }
 
 export type Activity = {
   /** `none`: nobody asked for it yet. */
@@ -102,7 +102,7 @@ export async function dropActivity(connection: DuckDBConnection, schema: string)
   for (const name of [LOG, STALE, TIMES]) await connection.run(`drop table if exists ${schema}.${name}`)
 }
 
-export function activityOf({ connection, schema, folder, pool, environment }: ActivityPlace): Activity {
+export function activityOf({ connection, schema, path, pool, environment }: ActivityPlace): Activity {
   const [log, stale, times] = [LOG, STALE, TIMES].map(name => `${schema}.${name}`) as [string, string, string]
   const [users, transactions] = [TABLES.users, TABLES.transactions].map(({ name }) => `${schema}.${name}`) as [string, string]
   const incomingTimes = 'incoming_activity'
@@ -114,7 +114,7 @@ export function activityOf({ connection, schema, folder, pool, environment }: Ac
   async function bringLog(tx: Tx, into: DuckDBConnection, known: LogEnds, to: LogCopy, eachPart: () => Promise<unknown>): Promise<void> {
     for (const ranges of partsOf(known, to.ends)) {
       await into.run(`create or replace temp table ${incomingTimes} (${columnList})`)
-      await loadRows(tx, { connection: into, folder, sql: logRows(environment, ranges), into: incomingTimes, columns: TIME_COLUMNS })
+      await loadRows(tx, { connection: into, beside: path, sql: logRows(environment, ranges), into: incomingTimes, columns: TIME_COLUMNS })
       await into.run(`insert into ${log} ${thinned(`${incomingTimes} where happened <= ${to.settled}`)}
         union all select user_no, happened from ${incomingTimes} where happened > ${to.settled}`)
       await eachPart()

@@ -1,10 +1,11 @@
 import { mkdir, readdir, rm } from 'node:fs/promises'
-import { join } from 'node:path'
+import { basename, dirname, join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Db } from '../../../store/connect.ts'
 import { sqlText } from '../../../store/files/duckdb.ts'
 import type { Environment } from '../../environment.ts'
 import { isTaken } from './failure.ts'
+import { PART } from './load-rows.ts'
 import type { FileContent } from './pull.ts'
 import { createTables, FORM } from './tables.ts'
 
@@ -25,12 +26,20 @@ export async function originOf(db: Db, environment: Environment): Promise<string
 
 const fileName = (environment: Environment, n: number) => `${environment}-${FORM}-${n}.duckdb`
 
-export const removeFile = (path: string): Promise<unknown> => Promise.all([path, `${path}.wal`].map(name => rm(name, { force: true })))
+/** Removes the rows that were on their way to the file when a process died. Only one process has the file. */
+async function removeParts(path: string): Promise<void> {
+  const [folder, file] = [dirname(path), basename(path)]
+  const parts = (await readdir(folder)).filter(name => name.startsWith(`${file}.`) && name.endsWith(PART))
+  await Promise.all(parts.map(name => rm(join(folder, name), { force: true })))
+}
+
+export const removeFile = (path: string): Promise<unknown> =>
+  Promise.all([removeParts(path), ...[path, `${path}.wal`].map(name => rm(name, { force: true }))])
 
 /** Prepares the folder: what an earlier version of the service left is removed. */
 export async function prepareFolder(folder: string): Promise<void> {
   await mkdir(folder, { recursive: true, mode: 0o700 })
-  const old = (await readdir(folder)).filter(name => /\.duckdb(\.wal)?$/.test(name) && !name.includes(`-${FORM}-`))
+  const old = (await readdir(folder)).filter(name => /\.(duckdb(\.wal)?|csv)$/.test(name) && !name.includes(`-${FORM}-`))
   await Promise.all(old.map(name => rm(join(folder, name), { force: true })))
 }
 
@@ -45,7 +54,10 @@ export async function attach(
     try {
       await connection.run(`attach ${sqlText(path)} as ${schema}`)
       const content = await contentOf(connection, schema, origin)
-      if (content !== undefined) return { path, schema, content }
+      if (content !== undefined) {
+        await removeParts(path)
+        return { path, schema, content }
+      }
       await connection.run(`detach ${schema}`)
     } catch (error) {
       if (isTaken(error)) continue

@@ -4,16 +4,18 @@ import type { Environment } from '../../environment.ts'
 
 const LOOK_MS = 60_000
 
-// Transactions and changes are about equally many.
-const HAS_FACTS = `select exists (select from transaction_facts t join fact_state s on s.environment = t.environment and s.generation = t.generation
-    where t.environment = $1 offset $2) as is_worth`
+// No more rows are counted than make it worth it.
+const some = (table: string) =>
+  `(select count(*) from (select from ${table} t where t.environment = s.environment and t.generation = s.generation limit $2) t)`
+const HAS_FACTS = `select ${['transaction_facts', 'subscription_changes', 'user_facts'].map(some).join(' + ')} >= $2::int as is_worth
+  from fact_state s where s.environment = $1`
 
 /** Tells which environments have so many facts that reading them by rows is slow. It may tell a minute later than it is so. */
 export function isWorthAReplica(db: Db, facts: number): (environment: Environment) => Promise<boolean> {
   const known = new Map<Environment, { isWorth: Promise<boolean>; at: number }>()
   const look = async (environment: Environment) => {
-    const { rows } = await db.query<{ is_worth: boolean }>(HAS_FACTS, [environment, Math.max(0, Math.floor(facts / 2) - 1)])
-    return rows[0]!.is_worth
+    const { rows } = await db.query<{ is_worth: boolean }>(HAS_FACTS, [environment, facts])
+    return rows[0]?.is_worth ?? false
   }
   return async environment => {
     if (facts === 0) return true

@@ -1,15 +1,14 @@
 import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
-import { join } from 'node:path'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { to as copyTo } from 'pg-copy-streams'
 import type { Tx } from '../../../store/connect.ts'
 import { sqlPath, sqlText } from '../../../store/files/duckdb.ts'
 
-/** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `folder`: for files that do not last. */
+/** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `beside`: the file whose name those begin with that do not last. */
 export type RowsToLoad = {
   connection: DuckDBConnection
-  folder: string
+  beside: string
   sql: string
   into: string
   columns: readonly { name: string; type: string }[]
@@ -17,6 +16,9 @@ export type RowsToLoad = {
 
 /** Rows on their way to a file wait for the disk; the snapshot that they are read in waits with them. */
 export const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
+
+/** What the names of files with rows on their way to a replica end with; they begin with the name of its file. */
+export const PART = '.csv'
 
 const CHUNK_BYTES = 256 * 1024
 /** While DuckDB reads one such file, Postgres writes the next one. */
@@ -30,7 +32,7 @@ const LINE_BYTES = 1024 * 1024
 type Part = { path: string; file: FileHandle; bytes: number }
 
 /** Copies the rows from Postgres into DuckDB, by way of files of CSV: no row is an object of this process. Returns how many there are. */
-export async function loadRows(tx: Tx, { connection, folder, sql, into, columns }: RowsToLoad): Promise<number> {
+export async function loadRows(tx: Tx, { connection, beside, sql, into, columns }: RowsToLoad): Promise<number> {
   // On Deno a COPY on a connection that was idle before hangs. A statement right before the COPY prevents that.
   await tx.query('select 1')
   const copy = tx.query(copyTo(`copy (${sql}) to stdout (format csv)`, { highWaterMark: CHUNK_BYTES }))
@@ -48,7 +50,7 @@ export async function loadRows(tx: Tx, { connection, folder, sql, into, columns 
   let part: Part | null = null
   try {
     for await (const chunk of copy as AsyncIterable<Buffer>) {
-      part ??= await newPart(folder)
+      part ??= await newPart(beside)
       const end = isDivisible && part.bytes + chunk.length > FILE_BYTES ? chunk.lastIndexOf(NEWLINE) + 1 : 0
       if (end === 0) {
         await append(part, chunk)
@@ -58,7 +60,7 @@ export async function loadRows(tx: Tx, { connection, folder, sql, into, columns 
       await loading
       loading = load(part)
       loading.catch(() => {})
-      part = await newPart(folder)
+      part = await newPart(beside)
       await append(part, chunk.subarray(end))
     }
     await loading
@@ -73,8 +75,8 @@ export async function loadRows(tx: Tx, { connection, folder, sql, into, columns 
   return copy.rowCount
 }
 
-async function newPart(folder: string): Promise<Part> {
-  const path = join(folder, `${randomUUID()}.csv`)
+async function newPart(beside: string): Promise<Part> {
+  const path = `${beside}.${randomUUID()}${PART}`
   return { path, file: await open(path, 'wx', 0o600), bytes: 0 }
 }
 

@@ -19,11 +19,11 @@ export type Content = FileContent & { foldVersion: number }
 /** What is known of a file and holds for all states of it: nothing that it ever had lies outside of the extent. */
 export type Kept = { extent: FactExtent }
 
-/** A file by its name in DuckDB. `folder`: for the rows on their way. */
+/** A file by its path and its name in DuckDB. */
 export type PullTarget = {
   connection: DuckDBConnection
   schema: string
-  folder: string
+  path: string
   environment: Environment
   standings: Standings
   activity: Activity
@@ -87,25 +87,24 @@ async function apply(
 
 /** The rows of a table that were written since. A new file has them in the order of time: a window of time is then a few blocks of it. */
 async function bring(tx: Tx, target: PullTarget, table: ReplicaTable, known: FileContent | null, content: Content): Promise<void> {
-  const { environment, connection, schema, standings, activity, kept } = target
+  const { environment, connection, schema, path, standings, activity, kept } = target
   const { name, key, columns, isTombstone, isUnderGeneration, order } = table
   const where = [`environment = ${environment}`, ...(isUnderGeneration ? [`generation = ${content.generation}`] : [])]
   const names = columns.map(column => column.name).join(', ')
   if (known === null) {
-    const alive = isTombstone === null ? where : [...where, `not (${isTombstone})`]
-    const sql = `select ${selectedColumns(table)} from ${name} f where ${alive.join(' and ')} order by ${order}`
-    await loadRows(tx, { ...target, sql, into: `${schema}.${name}`, columns })
+    const alive = [...where, `not (${isTombstone})`].join(' and ')
+    const sql = `select ${selectedColumns(table)} from ${name} f where ${alive} order by ${order}`
+    await loadRows(tx, { connection, beside: path, sql, into: `${schema}.${name}`, columns })
     return
   }
   const since = [...where, `seq > ${known.seq}`, `seq <= ${content.seq}`]
-  const isGone = isTombstone ?? 'false'
   const arrived = { name: 'is_gone', type: 'BOOLEAN' }
   const incoming = `incoming_${name}`
   await connection.run(
     `create or replace temp table ${incoming} (${[...columns, arrived].map(column => `${column.name} ${column.type}`).join(', ')})`,
   )
-  const sql = `select ${selectedColumns(table)}, ${isGone} as is_gone from ${name} f where ${since.join(' and ')}`
-  const rows = await loadRows(tx, { ...target, sql, into: incoming, columns: [...columns, arrived] })
+  const sql = `select ${selectedColumns(table)}, ${isTombstone} as is_gone from ${name} f where ${since.join(' and ')}`
+  const rows = await loadRows(tx, { connection, beside: path, sql, into: incoming, columns: [...columns, arrived] })
   if (rows > 0) {
     kept.extent = await widened(connection, kept.extent, name, incoming)
     if (name === TABLES.changes.name) await standings.dropBehind(await earliestOf(connection, `${schema}.${name}`, incoming))

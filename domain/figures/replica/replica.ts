@@ -13,9 +13,7 @@ import { type Content, type FileContent, type Kept, pull } from './pull.ts'
 import { onReplica, type Session, type Snapshot } from './source.ts'
 import { dropStandings, type Standings, standingsOf } from './standings.ts'
 
-/** A question waits so long until a replica is up to date; then it answers from what there is. */
-const PATIENCE_MS = 1_000
-/** The same when it must be up to date; then Postgres answers. */
+/** A question that must have everything waits so long until a replica is up to date; then Postgres answers. */
 const LONG_PATIENCE_MS = 5_000
 
 /** Questions that a process asks at a time: so many connections are kept. */
@@ -40,10 +38,11 @@ export type Replica = {
 /** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. */
 export type Asking = { fresh: boolean; deadline: number; active?: boolean }
 
-export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment }
+/** `patienceMs`: a question waits so long until a replica is up to date; then it answers from what there is. */
+export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }
 
 /** Opens or makes the file of an environment. Throws OutOfDate when the environment is gone. */
-export async function openReplica({ instance, pool, folder, environment }: ReplicaPlace): Promise<Replica> {
+export async function openReplica({ instance, pool, folder, environment, patienceMs }: ReplicaPlace): Promise<Replica> {
   const connection = await instance.connect()
   const origin = await originOf(pool, environment)
   if (origin === null) throw new OutOfDate('the environment is gone')
@@ -55,7 +54,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
     await dropStandings(connection, file.schema)
     await dropActivity(connection, file.schema)
     standings = standingsOf(connection, file.schema)
-    activity = activityOf({ connection, schema: file.schema, folder, pool, environment })
+    activity = activityOf({ connection, schema: file.schema, path: file.path, pool, environment })
   }
   const drop = async () => {
     await connection.run(`detach database if exists ${file.schema}`)
@@ -70,7 +69,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
   const bring = async (stored: FileContent | null, verify: boolean) => {
     const startedAt = performance.now()
     const before = content.seq
-    const target = { connection, schema: file.schema, folder, environment, standings, activity, kept }
+    const target = { connection, schema: file.schema, path: file.path, environment, standings, activity, kept }
     content = await pull(pool, target, { known: stored, verify, origin })
     pulledAt = startedAt
     if (content.seq !== before) numbers = new Map()
@@ -127,7 +126,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
       pulledAt = performance.now()
       return
     }
-    await Promise.race([reach(seq), pause(fresh ? LONG_PATIENCE_MS : PATIENCE_MS, undefined, { ref: false })])
+    await Promise.race([reach(seq), pause(fresh ? Math.max(LONG_PATIENCE_MS, patienceMs) : patienceMs, undefined, { ref: false })])
     if (fresh && content.seq < seq) throw new Fallback('building', 'the replica is behind')
   }
 
@@ -170,7 +169,7 @@ export async function openReplica({ instance, pool, folder, environment }: Repli
 
   /** The times at which users were active are those of now, or the question is not answered here. */
   async function followActivity(): Promise<void> {
-    const tooLate = pause(PATIENCE_MS, undefined, { ref: false })
+    const tooLate = pause(patienceMs, undefined, { ref: false })
     const failed = failure
     failure = null
     if (failed) throw failed

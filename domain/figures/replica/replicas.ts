@@ -10,12 +10,16 @@ import { Fallback, type FallbackReason, fallbackOf, isFatal, OutOfDate } from '.
 import { isWorthAReplica } from './is-worth.ts'
 import { type Asking, openReplica, QUESTIONS_AT_ONCE, type Replica } from './replica.ts'
 
-/** `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. */
+/**
+ * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is
+ * being made or brought up to date; 1 s unless given.
+ */
 export type ReplicaOptions = {
   pool: Pool
   folder: string
   memory: string
   from: number
+  patienceMs?: number
   onAnswer: (by: 'replica' | FallbackReason) => void
   onError: (error: Error, environment: Environment) => void
 }
@@ -31,7 +35,6 @@ export type Replicas = {
 const MOST_OPEN = 16
 /** Nobody tries again sooner to open a replica that failed. */
 const RETRY_MS = 60_000
-/** The first questions wait so long for a replica that is being made. */
 const PATIENCE_MS = 1_000
 const TICK_MS = 500
 /** A replica that was asked just now is kept up to date. */
@@ -43,6 +46,7 @@ type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failedA
 
 export function replicasOf(options: ReplicaOptions): Replicas {
   const slots = new Map<Environment, Slot>()
+  const patienceMs = options.patienceMs ?? PATIENCE_MS
   const inTurn = takingTurns(QUESTIONS_AT_ONCE)
   const worth = isWorthAReplica(options.pool, options.from)
   let engine: Promise<Engine> | null = null
@@ -54,10 +58,13 @@ export function replicasOf(options: ReplicaOptions): Replicas {
 
   async function open(environment: Environment): Promise<Replica> {
     if (isClosed) throw new Fallback('building', 'replicas are closed')
-    engine ??= startEngine(options.folder, options.memory)
+    engine ??= startEngine(options.folder, options.memory).catch(error => {
+      engine = null
+      throw error
+    })
     timer ??= setInterval(tick, TICK_MS).unref()
     const { instance, folder } = await engine
-    return openReplica({ instance, pool: options.pool, folder, environment })
+    return openReplica({ instance, pool: options.pool, folder, environment, patienceMs })
   }
 
   function slotOf(environment: Environment): Slot {
@@ -126,7 +133,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
   /** The replica of the environment, if it is there or nearly so. */
   async function replicaOf(environment: Environment): Promise<Replica> {
     const slot = slotOf(environment)
-    const replica = slot.replica ?? (await Promise.race([slot.opening?.catch(() => null), pause(PATIENCE_MS, null, { ref: false })]))
+    const replica = slot.replica ?? (await Promise.race([slot.opening?.catch(() => null), pause(patienceMs, null, { ref: false })]))
     if (!replica) throw new Fallback(slot.failedAt === null ? 'building' : 'broken', 'there is no replica')
     return replica
   }

@@ -159,8 +159,7 @@ export async function onReplica(
     async numbersOf(texts) {
       const missing = texts.filter(text => !numbers.has(text))
       if (missing.length > 0) {
-        // A word that no fact had for a while may have come back with another number.
-        const text = `select max(no) as no, word from ${words} where word in (select unnest($1)) group by word`
+        const text = `select no, word from ${words} where word in (select unnest($1))`
         for (const { no, word } of await run(text, missing)) numbers.set(word as string, Number(no))
       }
       return new Map(texts.flatMap(text => (numbers.has(text) ? [[text, numbers.get(text)!] as const] : [])))

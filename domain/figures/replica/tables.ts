@@ -9,14 +9,14 @@ type Column = { name: string; type: string; sql?: string }
 
 /**
  * A table of facts as a replica has it: without environment, generation, seq and tombstones. `key`: names a row in tombstones. `isTombstone`: SQL
- * on a row of Postgres; null: the table has none, and a row with a known key does not change. `order`: in which a new file has the rows. `checks`: what
- * the statements on a replica rely on; a row that is otherwise makes the replica useless, and Postgres answers.
+ * on a row of Postgres. `order`: in which a new file has the rows. `checks`: what the statements on a replica rely on; a row that is otherwise makes
+ * the replica useless, and Postgres answers.
  */
 export type ReplicaTable = {
   name: string
   key: string
   columns: Column[]
-  isTombstone: string | null
+  isTombstone: string
   isUnderGeneration: boolean
   order: string
   checks?: readonly string[]
@@ -42,7 +42,7 @@ export const TABLES = {
       { name: 'no', type: 'INTEGER' },
       { name: 'word', type: 'VARCHAR' },
     ],
-    isTombstone: null,
+    isTombstone: 'word is null',
     isUnderGeneration: false,
     order: 'no',
   },

@@ -4097,12 +4097,12 @@ export type FiguresFilterCampaignName = Array<string>;
 export type FiguresFilterDeviceId = Array<string>;
 
 /**
- * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+ * Only users who are in one of these segments now; one parameter for each value.
  */
 export type FiguresFilterSegmentId = Array<string>;
 
 /**
- * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+ * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
  */
 export type FiguresFilterExperimentGroupId = Array<string>;
 
@@ -7983,11 +7983,11 @@ export type V4GetAnalyticsChartData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
     };
@@ -8132,11 +8132,11 @@ export type V4GetAnalyticsCardData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
     };
@@ -9802,11 +9802,11 @@ export type V4ListAnalyticsChartFactsData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
         /**
@@ -9975,11 +9975,11 @@ export type V4ExplainAnalyticsChartData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
         /**
@@ -10247,11 +10247,11 @@ export type V4GetAnalyticsCohortsData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
     };
@@ -10427,11 +10427,11 @@ export type V4GetAnalyticsLtvData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
     };
@@ -10607,11 +10607,11 @@ export type V4GetAnalyticsLtvTrialConversionData = {
          */
         'filter[device_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these segments now; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these segments now; one parameter for each value.
          */
         'filter[segment_id][]'?: Array<string>;
         /**
-         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value. `unknown` stands for a missing value.
+         * Only users who are in one of these groups now, as `experiment:group`; one parameter for each value.
          */
         'filter[experiment_group_id][]'?: Array<string>;
     };
