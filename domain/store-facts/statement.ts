@@ -5,7 +5,7 @@ import type { Store } from '../subscriptions/purchase.ts'
 
 /** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
 export const ORIGINS = ['caller', 'push', 'api'] as const
-export type Origin = (typeof ORIGINS)[number]
+export type StatementOrigin = (typeof ORIGINS)[number]
 
 /** Times of periods: whole seconds, ISO 8601, UTC. An absent field says nothing; null says that there is none. */
 export type PeriodSaid = {
@@ -58,7 +58,7 @@ export type TransactionIds = {
 type Stated = {
   /** Store time in ms. */
   statedAt: number
-  origin: Origin
+  origin: StatementOrigin
 }
 
 /** About one transaction. `subject`: the name of the transaction within its lineage. */
