@@ -18,11 +18,12 @@ export async function insertPurchase(
     name: 'record-purchase',
     text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
                original_transaction_id, purchase_token, order_id, subscription_id, store_type, is_subscription, currency, price, amount,
-               purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, is_family_shared, country, screen_id, created_at,
-               verified_at, never_renews, billing_retry_at, grace_period_expires_at, refunded_at, refunded_amount, triggers,
+               purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, auto_renew_changes, is_family_shared, country, screen_id,
+               created_at, verified_at, never_renews, billing_retry_at, grace_period_expires_at, refunded_at, refunded_amount, triggers,
                known_country, known_app_version, known_locale)
              select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text, $15::text::numeric, $16::timestamptz, $17, $18, $19::boolean,
-               case when $13::boolean and not $19::boolean then $16::timestamptz end, $20, $21, $22, t,
+               case when $13::boolean and not $19::boolean then $16::timestamptz end,
+               case when $13::boolean and not $19::boolean then array[extract(epoch from $16::timestamptz)::bigint] else '{}' end, $20, $21, $22, t,
                case when $23::boolean then t end, $24, $25, $26, $27, $28, $29, u.country, u.app_version, u.locale
              from environment_now($1) t left join lateral (
                select country, app_version, locale from users where environment = $1 and id = $3 limit 1) u on true returning id::text`,

@@ -1,4 +1,5 @@
 import { compareAmounts } from '../events/money.ts'
+import type { ProductLevel } from '../subscriptions/purchase.ts'
 import { autoRenewOf, neverRenews } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
 import { completeUntil } from './follows.ts'
@@ -6,7 +7,7 @@ import type { Tied } from './order.ts'
 import { pricesOf } from './price.ts'
 import { type FoldedRefund, foldRefunds } from './refunds.ts'
 import { type RecordablePeriod, recordablePeriods, type StatedPeriod } from './stated-period.ts'
-import type { PeriodSaid, RenewalStatement, TransactionIds } from './statement.ts'
+import type { RenewalStatement, TransactionIds } from './statement.ts'
 
 /** A transaction as all statements together say it. Times as texts, whole seconds. */
 export type FoldedPeriod = {
@@ -22,15 +23,15 @@ export type FoldedPeriod = {
   ends: string | null
   periodType: 'normal' | 'trial' | 'intro' | null
   autoRenews: boolean
-  /** When auto-renew was switched off, on, off … within the period. */
-  autoRenewChanges: string[]
+  /** When auto-renew was switched off, on, off … within the period, in Unix seconds. */
+  autoRenewChanges: number[]
   neverRenews: boolean
   isFamilyShared: boolean
   country: string | null
   refund: FoldedRefund
   retry: BillingRetry
   proceedsShare: string | null
-  level: NonNullable<PeriodSaid['level']> | null
+  level: ProductLevel | null
   /** At least one statement is the store's. */
   isOfStore: boolean
 }
@@ -38,7 +39,7 @@ export type FoldedPeriod = {
 /** `completeUntil` (ms): no period that begins earlier is missing. Null: nothing is certain; Infinity: nothing at all is missing. */
 export type FoldedLineage = { periods: FoldedPeriod[]; completeUntil: number | null }
 
-const second = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+const second = (ms: number) => Math.floor(ms / 1000)
 const NO_RETRY: BillingRetry = { since: null, first: null, graceUntil: null }
 
 /** A free period is a trial, one with a price is none. */

@@ -125,10 +125,12 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       paid: fact.name !== 'trial_started',
       autoRenewing: true,
       autoRenewOffAt: null,
+      autoRenewChanges: [],
       retryAt: null,
       graceUntil: null,
       refundedAt: null,
       endStated: false,
+      statedUntil: null,
       transaction: fact.transaction,
       amount: fact.amount,
       givenUpAt: null,
@@ -139,7 +141,7 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
     const period = named ?? periods.findLast(({ begins }) => begins <= fact.at)
     if (period) applyFact(period, fact)
   }
-  return periods.map(billed)
+  return periods.map(billed).map(period => ({ ...period, autoRenewChanges: period.autoRenewOffAt === null ? [] : [period.autoRenewOffAt] }))
 }
 
 /** The store charged no longer: billing retry, and a grace period with it, ended then. After a full refund there is no billing retry. */

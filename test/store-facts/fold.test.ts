@@ -86,7 +86,7 @@ describe('auto-renew', () => {
   const first = period(0, 't1', paid(0, 30))
   const shown = (statements: Statement[], subject = 't1') => {
     const { autoRenews, autoRenewChanges } = of(fold(statements), subject)
-    return [autoRenews, autoRenewChanges]
+    return [autoRenews, autoRenewChanges.map(second => new Date(second * 1000).toISOString().replace('.000', ''))]
   }
 
   test('is on from the begin of each period, then as the last statement says', () => {
