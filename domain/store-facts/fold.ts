@@ -64,10 +64,11 @@ export function foldLineage(
   const prices = new Map(pricesOf(periods).map((price, i) => [periods[i]!, price]))
   const subscription = periods.filter(({ isSubscription }) => isSubscription)
   const autoRenew = autoRenewOf(subscription, renewals, wholeUntil)
-  const isPrepaid = neverRenews(renewals)
+  const isLineagePrepaid = neverRenews(renewals)
   const folded = periods.map((period): FoldedPeriod => {
     const { price, currency, isKnown } = prices.get(period)!
     const i = subscription.indexOf(period)
+    const isPrepaid = period.isSubscription && (isLineagePrepaid || period.isPrepaid === true)
     const { isOn, changes } = autoRenew[i] ?? { isOn: false, changes: [] }
     return {
       subject: period.subject,
@@ -83,7 +84,7 @@ export function foldLineage(
       periodType: periodTypeOf(period, price),
       autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
       autoRenewChanges: changes.map(second),
-      neverRenews: isPrepaid && period.isSubscription,
+      neverRenews: isPrepaid,
       isFamilyShared: period.isFamilyShared ?? false,
       country: period.country ?? null,
       refund: foldRefunds(period, price),

@@ -11,6 +11,8 @@ export type StatedPeriod = PeriodSaid & {
   firstRetryAt: string | null
   /** At least one statement is the store's. */
   isOfStore: boolean
+  /** By the product that links the store's product: a subscription that the store does not renew. */
+  isPrepaid?: boolean
 }
 
 const FIELDS = [
@@ -79,10 +81,8 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
 export const statedPeriods = (statements: Tied<PeriodStatement>[]): StatedPeriod[] =>
   [...Map.groupBy(statements, ({ subject }) => subject)].map(([subject, of]) => periodOf(subject, of))
 
-type Required = 'product' | 'begins' | 'isSubscription'
-
 /** A period of which enough is known to be recorded. */
-export type RecordablePeriod = StatedPeriod & Pick<globalThis.Required<StatedPeriod>, Required>
+export type RecordablePeriod = StatedPeriod & { product: string; begins: string; isSubscription: boolean }
 
 const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
   const [left, right] = [
@@ -96,5 +96,5 @@ const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
 /** Those of which enough is known, in the order of their begin. */
 export const recordablePeriods = (periods: StatedPeriod[]): RecordablePeriod[] =>
   periods
-    .filter((p): p is RecordablePeriod => p.product !== undefined && p.begins !== undefined && p.isSubscription !== undefined)
+    .filter((p): p is RecordablePeriod => p.product !== undefined && p.begins !== undefined && typeof p.isSubscription === 'boolean')
     .sort(inOrder)

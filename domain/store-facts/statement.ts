@@ -11,8 +11,8 @@ export type StatementOrigin = (typeof ORIGINS)[number]
 export type PeriodSaid = {
   product?: string
   basePlan?: string | null
-  /** Absent: the product that links the store's product decides; a subscription then has the product's duration and never renews. */
-  isSubscription?: boolean
+  /** `by_product`: if the product that links the store's product is one; it has the product's duration then and never renews. */
+  isSubscription?: boolean | 'by_product'
   currency?: string
   /** As charged for the whole quantity, a decimal text. */
   price?: string
