@@ -37,7 +37,7 @@ export type Emission = {
 }
 
 /** What names an event that a purchase emits at most once. */
-export const once = (purchase: PurchaseRow, told: OnceOnly): Pick<Emission, 'purchase' | 'told' | 'id'> => ({
+export const toldOnce = (purchase: PurchaseRow, told: OnceOnly): Pick<Emission, 'purchase' | 'told' | 'id'> => ({
   purchase,
   told,
   id: `${purchase.id}:${told}`,

@@ -1,7 +1,7 @@
 import { compareAmounts, minus, plus } from '../events/money.ts'
 import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
 import { periodOf } from '../subscriptions/recorded.ts'
-import { type Emission, once } from './emit.ts'
+import { type Emission, toldOnce } from './emit.ts'
 
 // The events of what is stated about a purchase: auto-renew off, billing retry, refund. What is stated is counted, and what the log has is counted:
 // the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
@@ -54,7 +54,7 @@ function retry(purchase: PurchaseRow): Emission[] {
   if (at === null) return []
   const slug = isTrial(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
   const recorded = recordedAt(purchase)
-  return [{ ...once(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
+  return [{ ...toldOnce(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
 }
 
 /** What went back of a purchase; never more than was paid, as in the customer's figures. */
@@ -100,15 +100,21 @@ function refunds(purchase: PurchaseRow): Emission[] {
 }
 
 /**
- * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin. A
+ * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
+ * billing retry after the begin of the next period. A
  * family-shared purchase has none: the subscription belongs to another user.
  */
-export function factEvents(all: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean): Emission[] {
+export function factEvents(
+  all: PurchaseRow[],
+  isWaiting: (purchase: PurchaseRow) => boolean,
+  beforeWaiting: ReadonlySet<PurchaseRow>,
+): Emission[] {
   const purchases = all.filter(purchase => !purchase.is_family_shared)
   const ready = purchases.filter(purchase => !isWaiting(purchase))
   const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
   return [
     ...[...byLineage.values()].flatMap(of => cancellations(of, isWaiting)),
-    ...ready.flatMap(purchase => [...retry(purchase), ...refunds(purchase)]),
+    ...ready.filter(purchase => !beforeWaiting.has(purchase)).flatMap(retry),
+    ...ready.flatMap(refunds),
   ]
 }

@@ -5,7 +5,7 @@ import { DAY_MS } from '../subscriptions/period.ts'
 import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import { timedEventsOf } from '../subscriptions/timed-events.ts'
 import type { Waiting } from '../subscriptions/waiting.ts'
-import { type Emission, once } from './emit.ts'
+import { type Emission, toldOnce } from './emit.ts'
 
 type Run = Link<KnownPeriod>[]
 type Followed = { subscription: Subscription; waiting: Waiting }
@@ -40,7 +40,7 @@ const beginnings = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
   runsOf(links).flatMap(run =>
     run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
       if (!purchase || begins.has(purchase)) return []
-      const base = { ...once(purchase, 'begin'), slug: beginning(run, i), at: purchase.purchased_at }
+      const base = { ...toldOnce(purchase, 'begin'), slug: beginning(run, i), at: purchase.purchased_at }
       return [trial ? base : { ...base, amount: purchase.amount }]
     }),
   )
@@ -56,7 +56,7 @@ function unusedPart(before: PurchaseRow, next: PurchaseRow): string {
 function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
   const { level } = purchase
   if (level === null) return []
-  const event = once(purchase, 'level')
+  const event = toldOnce(purchase, 'level')
   if (level.is === 'downgrade') return [{ ...event, slug: 'subscription_downgraded' }]
   return [{ ...event, slug: 'subscription_upgraded', amount: level.refunded ?? unusedPart(before, purchase), paid: before }]
 }
@@ -70,7 +70,7 @@ const productChanges = ({ links }: Subscription, { begins }: Waiting): Emission[
       if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
       if (begins.has(before) || begins.has(purchase)) return []
       const known = { at: purchase.purchased_at, oldProduct: shownProduct(before) }
-      const changed = { ...once(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
+      const changed = { ...toldOnce(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
       return [changed, ...levelChange(purchase, before).map(level => ({ ...level, ...known }))]
     })
   })
@@ -83,10 +83,10 @@ const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: nu
     if (!purchase || due > now) return []
     if (slug === 'trial_still_active') {
       const fact = { at: iso(due), recorded: later(purchase.created_at, iso(due)) }
-      return begins.has(purchase) ? [] : [{ ...once(purchase, 'still_active'), slug, at: iso(now), fact }]
+      return begins.has(purchase) ? [] : [{ ...toldOnce(purchase, 'still_active'), slug, at: iso(now), fact }]
     }
     const fact = { at: iso(at!), recorded: later(recordedAt(purchase), iso(at!)) }
-    return ends.has(purchase) ? [] : [{ ...once(purchase, 'expired'), slug, at: fact.at, fact }]
+    return ends.has(purchase) ? [] : [{ ...toldOnce(purchase, 'expired'), slug, at: fact.at, fact }]
   })
 
 /**
@@ -96,7 +96,7 @@ const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: nu
 export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Emission[] {
   const oneTime: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
-    .map(purchase => ({ ...once(purchase, 'begin'), slug: 'in_app_purchase', at: purchase.purchased_at, amount: purchase.amount }))
+    .map(purchase => ({ ...toldOnce(purchase, 'begin'), slug: 'in_app_purchase', at: purchase.purchased_at, amount: purchase.amount }))
   const recurring = subscriptions.flatMap(({ subscription, waiting }) => [
     ...beginnings(subscription, waiting),
     ...productChanges(subscription, waiting),

@@ -11,8 +11,17 @@ export function untoldEvents(purchases: PurchaseRow[], subscriptions: Subscripti
   const loyal = loyalOf(subscriptions)
   const followed = subscriptions.map(subscription => ({ subscription, waiting: waitingOf(subscription, now) }))
   const isWaiting = (purchase: PurchaseRow) => followed.some(({ waiting }) => waiting.begins.has(purchase))
+  // A period that comes before the next one may be missing: then the next one's proof of billing retry is about that one.
+  const beforeWaiting = new Set(
+    followed.flatMap(({ subscription: { links }, waiting }) =>
+      links.flatMap(({ period }, i) => {
+        const next = links[i + 1]?.period.purchase
+        return period.purchase && next && waiting.begins.has(next) ? [period.purchase] : []
+      }),
+    ),
+  )
   const onceOnly = lifecycleEvents(purchases, followed, now)
-  return [...onceOnly, ...factEvents(purchases, isWaiting), ...storeEvents(purchases, notices)]
+  return [...onceOnly, ...factEvents(purchases, isWaiting, beforeWaiting), ...storeEvents(purchases, notices)]
     .filter(({ purchase, told, id }) => id !== `${purchase.id}:${told}` || !purchase.emitted.includes(told))
     .map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
 }

@@ -1,5 +1,4 @@
 import { parseTime } from '../subscriptions/period.ts'
-import { follows } from './follows.ts'
 import { byWeight, lastSaid, type Tied } from './order.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
@@ -38,13 +37,13 @@ function overPeriod(placed: Placed[]): AutoRenew {
  * Auto-renew of each subscription period of a lineage: on at its begin, then as stated, until the next one begins. A period that the store calls
  * a renewal proves that auto-renew was on at the end of the one before. What callers said counts as long as the store says nothing.
  */
-export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[], wholeUntil: number | null): AutoRenew[] {
+export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): AutoRenew[] {
   const ofStore = statements.filter(({ origin }) => origin !== 'caller')
   const placed = Map.groupBy(place(periods, ofStore.length > 0 ? ofStore : statements), ({ period }) => period)
   return periods.map((period, i) => {
     const { isOn, changes } = overPeriod(placed.get(i) ?? [])
     const next = periods[i + 1]
-    if (isOn || next?.isRenewal !== true || !follows(period, next, wholeUntil)) return { isOn, changes }
+    if (isOn || next?.isRenewal !== true) return { isOn, changes }
     const end = Math.min(parseTime(period.ends) ?? Number.POSITIVE_INFINITY, Date.parse(next.begins))
     return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)] }
   })

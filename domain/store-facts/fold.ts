@@ -63,7 +63,7 @@ export function foldLineage(
   const periods = recordablePeriods(stated)
   const prices = new Map(pricesOf(periods).map((price, i) => [periods[i]!, price]))
   const subscription = periods.filter(({ isSubscription }) => isSubscription)
-  const autoRenew = autoRenewOf(subscription, renewals, wholeUntil)
+  const autoRenew = autoRenewOf(subscription, renewals)
   const isLineagePrepaid = neverRenews(renewals)
   const folded = periods.map((period): FoldedPeriod => {
     const { price, currency, isKnown } = prices.get(period)!
@@ -88,7 +88,7 @@ export function foldLineage(
       isFamilyShared: period.isFamilyShared ?? false,
       country: period.country ?? null,
       refund: foldRefunds(period, price),
-      retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1], wholeUntil) : NO_RETRY,
+      retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1]) : NO_RETRY,
       proceedsShare: period.proceedsShare ?? null,
       level: period.level ?? null,
       isOfStore: period.isOfStore,

@@ -4,13 +4,14 @@ import type { RecordablePeriod } from './stated-period.ts'
 const never = Number.POSITIVE_INFINITY
 
 /**
- * Whether nothing can be missing between two periods that are known one after the other. `wholeUntil` (ms): the store reported the whole history
+ * Whether nothing can be missing between two periods that are known one after the other: they join by what is stated of them. A recovered period is
+ * no proof of that: the one that had failed may be missing. `wholeUntil` (ms): the store reported the whole history
  * up to then; null: it never did.
  */
-export function follows(before: RecordablePeriod, next: RecordablePeriod, wholeUntil: number | null): boolean {
+function follows(before: RecordablePeriod, next: RecordablePeriod, wholeUntil: number | null): boolean {
   const begins = Date.parse(next.begins)
   if (wholeUntil !== null && begins <= wholeUntil) return true
-  if (next.isRenewal === false || next.isRecovered === true) return true
+  if (next.isRenewal === false) return true
   if (begins <= (parseTime(before.ends) ?? never) + JOIN_MS) return true
   const retry = parseTime(before.retrySince)
   return retry !== null && begins <= retry + RETRY_MS

@@ -63,6 +63,7 @@ export type PurchaseRow = {
   /** Of the lineage. */
   is_connected: boolean
   stated_until: string | null
+  whole_until: string | null
   complete_until: string | null
   owned_at: string | null
 }
@@ -125,6 +126,7 @@ export const PURCHASE_COLUMNS = [
   'l.lineage as lineage_name',
   'l.is_connected',
   'l.stated_until',
+  'l.whole_until',
   'l.complete_until',
   'l.owned_at',
   `usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date)::text as rate`,

@@ -1,5 +1,5 @@
 import type { KnownPeriod, Subscription } from './lineages.ts'
-import { JOIN_MS, WORD_MS } from './period.ts'
+import { JOIN_MS, parseTime, WORD_MS } from './period.ts'
 import type { PurchaseRow } from './purchase.ts'
 import { timedEventsOf } from './timed-events.ts'
 
@@ -8,6 +8,9 @@ const QUIET_MS = 10 * 60_000
 
 /** Whether a connected store may not have told of all periods before this one yet. */
 const isIncomplete = ({ purchased_at, complete_until }: PurchaseRow) => complete_until === null || purchased_at > complete_until
+
+/** Whether a connected store has reported the whole lineage since `at` (ms): nothing of what led to the end is missing. */
+const isWhole = ({ is_connected, whole_until }: PurchaseRow, at: number) => is_connected && (parseTime(whole_until) ?? 0) >= at
 
 /**
  * Until when the begin of a period waits; null: not at all. Periods that are not recorded yet may lie before it, and they decide which event it
@@ -45,7 +48,7 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
   for (const { slug, run, period, due, at } of timedEventsOf(links)) {
     const { purchase } = period
     if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
-    const isLate = !purchase.is_connected && now < quietAt && at! + JOIN_MS + QUIET_MS < now
+    const isLate = now < quietAt && at! + JOIN_MS + QUIET_MS < now && !isWhole(purchase, at!)
     const until = [...run.flatMap(link => waitUntil(link.period) ?? []), ...(isLate ? [quietAt] : [])]
     if (until.length > 0) ends.set(purchase, Math.max(...until))
   }

@@ -147,6 +147,17 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'a trial off and on, converted, failed, recovered, refunded',
+    notifications: [
+      told(0, 't1', trial(0, 7), ON),
+      told(2, 't1', trial(0, 7), OFF),
+      told(3, 't1', trial(0, 7), ON),
+      told(7, 't2', paid(7, 37, renewed), ON),
+      told(37, 't2', paid(7, 37, { ...renewed, retrySince: iso(37) }), ON),
+      told(39, 't3', paid(39, 69, { ...renewed, isRecovered: true, refund: { at: iso(41), amount: null } }), OFF),
+    ],
+  },
+  {
     name: 'pause, resume',
     notifications: [
       told(0, 't1', paid(0, 30, bought), ON),
