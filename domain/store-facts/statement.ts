@@ -1,17 +1,18 @@
-import type { Store } from '../subscriptions/purchase.ts'
+import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
 
 // What a store said is kept as it was said and never overwritten. A purchase is computed from the set of statements: for each field, the
 // statement with the greatest (statedAt, tie) that states the field counts. So the order in which statements arrive has no influence.
 
 /** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
 export const ORIGINS = ['caller', 'push', 'api'] as const
-export type Origin = (typeof ORIGINS)[number]
+export type StatementOrigin = (typeof ORIGINS)[number]
 
 /** Times of periods: whole seconds, ISO 8601, UTC. An absent field says nothing; null says that there is none. */
 export type PeriodSaid = {
   product?: string
   basePlan?: string | null
-  isSubscription?: boolean
+  /** `by_product`: if the product that links the store's product is one; it has the product's duration then and never renews. */
+  isSubscription?: boolean | 'by_product'
   currency?: string
   /** As charged for the whole quantity, a decimal text. */
   price?: string
@@ -19,7 +20,7 @@ export type PeriodSaid = {
   /** End of the period; null for a one-time purchase. */
   ends?: string | null
   periodType?: 'normal' | 'trial' | 'intro' | null
-  /** The store calls the period a renewal: auto-renew was on at the end of the period before. */
+  /** The store calls the period a renewal: auto-renew was on at the end of the period before. Absent after a pause. */
   isRenewal?: boolean
   /** The charge had failed before: billing retry ran from the end of the period before. */
   isRecovered?: boolean
@@ -32,14 +33,14 @@ export type PeriodSaid = {
   graceUntil?: string | null
   /** The store's own share for the seller, a decimal text from 0 to 1. */
   proceedsShare?: string
-  /** On the store's word: the period is of a higher or lower level than the one before. `refunded`: what the store gives back of the one before. */
-  level?: { is: 'upgrade'; refunded: string | null } | { is: 'downgrade' }
+  /** On the store's word: the period is of a higher or lower level than the one before. */
+  level?: ProductLevel
 }
 
 export type RenewalSaid = {
   autoRenews?: boolean
   nextProduct?: string | null
-  /** Prepaid. */
+  /** Prepaid. Such a period is off without having been switched off: `autoRenews` false would be a cancellation. */
   neverRenews?: boolean
   /** The store charges no longer: the run has ended, or ends with its period. */
   gaveUp?: boolean
@@ -58,7 +59,7 @@ export type TransactionIds = {
 type Stated = {
   /** Store time in ms. */
   statedAt: number
-  origin: Origin
+  origin: StatementOrigin
 }
 
 /** About one transaction. `subject`: the name of the transaction within its lineage. */

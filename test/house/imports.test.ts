@@ -29,7 +29,7 @@ const FLOORS: string[][] = [
   ['log', 'products', 'pushes', 'screens', 'segments', 'clock'],
   ['events', 'offerings', 'remote-configurations'],
   ['subscriptions', 'projects', 'rates'],
-  ['facts'],
+  ['facts', 'store-facts'],
   ['customers', 'integrations', 'exports', 'stores'],
   ['purchases', 'ingestion', 'folding', 'experiments', 'reports'],
   ['entitlements', 'figures'],
