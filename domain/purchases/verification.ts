@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { EnvironmentKind } from '../environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { Refusal } from '../refusal.ts'
-import { findStoreConfig, isConnected, openStoreSecret, type StoreConfig } from '../stores/config.ts'
+import { findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from '../stores/config.ts'
 import type { Store } from '../subscriptions/purchase.ts'
 import type { StoreClaim } from './claim.ts'
 
@@ -36,7 +36,7 @@ type Inquiry = {
   claim: StoreClaim
   environment: EnvironmentKind
   config: StoreConfig
-  secret: (name: string) => string | null
+  secret: StoreValue
   signal: AbortSignal
 }
 
@@ -72,12 +72,14 @@ export async function gatherEvidence(
 ): Promise<Evidence> {
   // The signature cannot be verified here, so a signed transaction is not confirmed.
   if (claim === null) return { is: 'unknown' }
-  const platform = CONFIGURATION[claim.platform]
-  if (config === null || !isConnected(config)) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
+  const value = config && storeValue(secrets, project, config)
+  if (config === null || value === null || !isConnected(config, environment, value))
+    return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
   if (!verify) return { is: 'no_verifier' }
-  const secret = (name: string) => openStoreSecret(secrets, project, platform, config, name)
-  return verify({ claim, environment, config, secret, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => ({ is: 'no_answer' as const }))
+  return verify({ claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => ({
+    is: 'no_answer' as const,
+  }))
 }
 
 /** The store's periods; null when the claim needs no confirmation. Throws `purchase_fraud`, `network_error` or `not_available`. */
