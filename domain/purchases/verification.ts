@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import type { EnvironmentKind } from '../environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { Refusal } from '../refusal.ts'
-import { findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from '../stores/config.ts'
+import { CONFIGURATION_OF_STORE, findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from '../stores/config.ts'
 import type { Store } from '../subscriptions/purchase.ts'
 import type { StoreClaim } from './claim.ts'
 
@@ -50,14 +50,13 @@ export type Verifiers = Partial<Record<Store, Verify>>
  */
 export type Evidence = VerificationResult | { is: 'accepted' } | { is: 'unconfirmed' } | { is: 'no_answer' } | { is: 'no_verifier' }
 
-const CONFIGURATION = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 const TIMEOUT_MS = 10_000
 
 type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
 
 /** The configuration of the store that can confirm the claim. */
 export const configOfStore = (db: Db, project: number, { platform }: StoreClaim): Promise<StoreConfig | null> =>
-  findStoreConfig(db, project, CONFIGURATION[platform])
+  findStoreConfig(db, project, CONFIGURATION_OF_STORE[platform])
 
 /**
  * Asks the store, if the project has connected it. Call it outside of a transaction: it waits for the store. It does not throw for a failure of

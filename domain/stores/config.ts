@@ -1,8 +1,17 @@
 import type { Db } from '../../store/connect.ts'
 import type { EnvironmentKind } from '../environment.ts'
 import { openText, type Secrets, sealText } from '../projects/secrets.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 
 export type StorePlatform = 'apple' | 'google' | 'stripe' | 'paddle'
+
+/** The configuration of the store of a purchase. */
+export const CONFIGURATION_OF_STORE: Record<Store, StorePlatform> = {
+  app_store: 'apple',
+  play_store: 'google',
+  stripe: 'stripe',
+  paddle: 'paddle',
+}
 
 type Parts = { fields: readonly string[]; secrets: readonly string[] }
 const KEYED = { fields: [], secrets: ['api_key', 'webhook_secret', 'sandbox_api_key', 'sandbox_webhook_secret'] }

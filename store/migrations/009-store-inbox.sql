@@ -21,6 +21,7 @@ create table store_lanes (
 );
 -- A purchase token may be longer than an entry of an index.
 create unique index store_lanes_by_name on store_lanes (project, platform, md5(name), coalesce(environment, 0));
+create index store_lanes_checked on store_lanes (id) where next_check_at is not null;
 
 create table store_inbox (
   id bigint generated always as identity primary key,
