@@ -8,7 +8,7 @@ import type { Context, Layer } from '../context.ts'
 import { Problem } from '../errors.ts'
 import type { StoreMetrics } from '../metrics.ts'
 import { readRawBody } from './raw-body.ts'
-import { configOfTarget, type Receipt, type ReceivingDeps, receive, type Target } from './receive.ts'
+import { configOfAddress, type Receipt, type ReceivingDeps, receive, type StoreAddress } from './receive.ts'
 
 export type NotificationDeps = {
   pool: Pool
@@ -28,7 +28,7 @@ const MOST_AT_ONCE = 64
 
 const notFound = () => new Problem('invalid_request', 'no such address', { status: 404 })
 
-function targetOf(store: string, project: string): Target {
+function addressOf(store: string, project: string): StoreAddress {
   const number = /^[1-9]\d{0,9}$/.test(project) ? Number(project) : 0
   if (number < 1 || number > MAX_PROJECT) throw notFound()
   return { platform: store as StorePlatform, project: number }
@@ -47,8 +47,8 @@ export function storeNotifications(deps: NotificationDeps): Layer {
   const record = batching((items: Parameters<typeof recordNotifications>[1]) => recordNotifications(pool, items), { max: MOST_AT_ONCE })
   const receiving: ReceivingDeps = { db: pool, secrets, admits: stores.admits, record }
 
-  async function answer(ctx: Context, target: Target): Promise<Receipt> {
-    const config = await configOfTarget(pool, target)
+  async function answer(ctx: Context, target: StoreAddress): Promise<Receipt> {
+    const config = await configOfAddress(pool, target)
     const body = await readRawBody(ctx.req)
     const arrival = {
       body,
@@ -66,7 +66,7 @@ export function storeNotifications(deps: NotificationDeps): Layer {
     ctx.state.operation = 'storeNotification'
     ctx.state.route = '/stores/{store}/{project}'
     if (!Object.hasOwn(STORE_CONFIG_PARTS, store)) throw notFound()
-    const target = targetOf(store, project)
+    const target = addressOf(store, project)
     if (ctx.method !== 'POST')
       throw new Problem('invalid_request', 'the address takes notifications by POST', { status: 405, headers: { Allow: 'POST' } })
     const began = performance.now()

@@ -22,7 +22,7 @@ export type ReceivingDeps = {
 }
 
 /** The address that a notification was sent to. */
-export type Target = { platform: StorePlatform; project: number }
+export type StoreAddress = { platform: StorePlatform; project: number }
 
 /**
  * What became of a notification. `answer`: a word for counting; the other two are known of what is authentic only. `problem` null: 200. Every
@@ -44,7 +44,7 @@ const unavailable = (reason: string): Receipt => ({
 const refused = (answer: string, problem: Problem): Receipt => ({ answer, type: '', environment: null, problem })
 
 /** The stored configuration of the address's store. Throws 404 where nothing is stored: also for a project that does not exist. */
-export async function configOfTarget(db: Db, { project, platform }: Target): Promise<StoreConfig> {
+export async function configOfAddress(db: Db, { project, platform }: StoreAddress): Promise<StoreConfig> {
   const config = await findStoreConfig(db, project, platform)
   if (config && Object.keys({ ...config.fields, ...config.secrets }).length > 0) return config
   throw new Problem('invalid_request', 'no such address', { status: 404 })
@@ -57,7 +57,7 @@ const isReady = (config: StoreConfig, environments: EnvironmentKind[], value: St
 /** Checks who has sent a notification, and records it. `signal`: nothing is recorded after it has aborted. */
 export async function receive(
   { secrets, admits, record }: ReceivingDeps,
-  { project, platform }: Target,
+  { project, platform }: StoreAddress,
   config: StoreConfig,
   arrival: Arrival,
   contentType: string | null,

@@ -208,7 +208,7 @@ test('413 is for one byte more than 1 MiB, announced or not', async () => {
     },
   })
   const response = await fetch(`${api.url}/stores/apple/${project.id}`, { method: 'POST', body: chunked, duplex: 'half' } as RequestInit)
-  expect([response.status, (await response.json()).error.code]).toEqual([413, 'invalid_request'])
+  expect([response.status, ((await response.json()) as { error: { code: string } }).error.code]).toEqual([413, 'invalid_request'])
   expect(await stored()).toBe(0)
 })
 
