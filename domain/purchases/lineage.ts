@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { TransferPolicy } from '../projects/settings.ts'
+import type { TransferPolicy } from '../projects/policies.ts'
 import { conflict } from '../refusal.ts'
 import type { Store } from '../subscriptions/purchase.ts'
 

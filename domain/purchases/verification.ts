@@ -3,7 +3,7 @@ import type { EnvironmentKind } from '../environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { Refusal } from '../refusal.ts'
 import type { StoreReport } from '../store-facts/statement.ts'
-import { findStoreConfig, isConnected, openStoreSecret, type StoreConfig } from '../stores/config.ts'
+import { CONFIGURATION_OF_STORE, findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from '../stores/config.ts'
 import type { Store } from '../subscriptions/purchase.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
 
@@ -24,7 +24,7 @@ type Inquiry = {
   claim: StoreClaim | SignedClaim
   environment: EnvironmentKind
   config: StoreConfig | null
-  secret: (name: string) => string | null
+  secret: StoreValue
   signal: AbortSignal
 }
 
@@ -45,14 +45,13 @@ export type Evidence =
   | { is: 'unconfirmed' }
   | { is: 'no_verifier' }
 
-const CONFIGURATION = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 const TIMEOUT_MS = 10_000
 
 type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
 
 /** The configuration of the store that can confirm the claim. */
 export const configOfStore = (db: Db, project: number, { platform }: { platform: Store }): Promise<StoreConfig | null> =>
-  findStoreConfig(db, project, CONFIGURATION[platform])
+  findStoreConfig(db, project, CONFIGURATION_OF_STORE[platform])
 
 /** What a store is asked about. */
 export const claimToVerify = (input: PurchaseInput): StoreClaim | SignedClaim => {
@@ -71,14 +70,13 @@ export async function gatherEvidence(
   claim: StoreClaim | SignedClaim,
   config: StoreConfig | null,
 ): Promise<Evidence> {
-  const platform = CONFIGURATION[claim.platform]
-  const canAsk = config !== null && isConnected(config)
+  const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
+  const canAsk = config !== null && isConnected(config, environment, value)
   const isSigned = 'signedTransaction' in claim
   if (!isSigned && !canAsk) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
   if (!verify) return { is: isSigned ? 'unknown' : 'no_verifier' }
-  const secret = (name: string) => (config === null ? null : openStoreSecret(secrets, project, platform, config, name))
-  const result = await verify({ claim, environment, config, secret, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
+  const result = await verify({ claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
   if (result === null) return { is: 'no_answer' }
   if (result.is !== 'confirmed') return result
   return result.environment === environment ? { ...result, isConnected: canAsk } : { ...result, is: 'other_environment' }

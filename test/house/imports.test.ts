@@ -31,7 +31,7 @@ const FLOORS: string[][] = [
   ['subscriptions', 'projects', 'rates'],
   ['facts', 'store-facts'],
   ['customers', 'integrations', 'exports', 'stores'],
-  ['purchases', 'ingestion', 'folding', 'experiments', 'reports'],
+  ['purchases', 'store-inbox', 'ingestion', 'folding', 'experiments', 'reports'],
   ['entitlements', 'figures'],
   ['deliveries', 'annotations', 'views'],
   ['automation-runs'],

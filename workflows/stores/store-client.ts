@@ -1,38 +1,9 @@
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { StoreClaim } from '../../domain/purchases/claim.ts'
 import type { StoreReport } from '../../domain/store-facts/statement.ts'
+import type { Arrival, Gate, StoreSettings } from '../../domain/store-inbox/notification.ts'
 
-/** The stored configuration of one store of a project, in clear. Fields and secrets by their names in the API; null: not stored. */
-export type StoreSettings = {
-  project: number
-  enabled: boolean
-  value(name: string): string | null
-}
-
-/** A notification as it arrived. `headers`: names in lower case. `address`: the address to which the store sends, with project. */
-export type Arrival = { body: Uint8Array; headers: Readonly<Record<string, string | undefined>>; address: string; receivedAtMs: number }
-
-/** What the outer signature of a notification covers. `environment` null: only the store's answer tells it. `statedAt`: store time in ms. */
-export type SignedNotification = {
-  id: string
-  type: string
-  subtype: string | null
-  environment: EnvironmentKind | null
-  lane: string
-  statedAt: number
-}
-
-/**
- * accepted: to be recorded. ignored: authentic, but of no interest; nothing is recorded. malformed: 400, not a notification of the store.
- * unauthorized: 401. foreign: 403, rightly signed but not for this project's app; `reason` is a word for counting. unavailable: 503.
- */
-export type Gate =
-  | { is: 'accepted'; notification: SignedNotification }
-  | { is: 'ignored'; type: string; isTest: boolean }
-  | { is: 'malformed'; message: string }
-  | { is: 'unauthorized' }
-  | { is: 'foreign'; reason: string }
-  | { is: 'unavailable'; reason: string }
+export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
 
 /** A recorded notification, to be read in its lane. */
 export type RecordedNotification = { id: string; type: string; subtype: string | null; statedAt: number; body: Uint8Array }
