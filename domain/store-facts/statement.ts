@@ -62,7 +62,10 @@ type Stated = {
   origin: StatementOrigin
 }
 
-/** About one transaction. `subject`: the name of the transaction within its lineage. */
+/**
+ * About one transaction. `subject`: the name of the transaction within its lineage; `''`: the store names none, as in Google's notifications,
+ * and means the last period of the lineage that had begun at `statedAt`.
+ */
 export type PeriodStatement = Stated & { kind: 'period'; subject: string; ids: TransactionIds; said: PeriodSaid }
 /** About a lineage. `subject`: the transaction that the store names with it; `''`: none. */
 export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; said: RenewalSaid }
@@ -74,7 +77,8 @@ export type Notice = { slug: string; id: string; at: number; subject: string | n
 /**
  * Everything that was learnt of one lineage at a time: from notifications, from an answer of the store, or from both.
  * `lineage`: the name by which the lineage is known; `aliases`: further names that the store gives the same lineage. `accountId`: what the app
- * told the store about the account, not looked up yet. `isWhole`: the store reported the whole history of the lineage.
+ * told the store about the account, not looked up yet. `isWhole`: the store reported the whole history of the lineage. `alerts`: what the
+ * operator must change at the store, in the words of the alerts.
  */
 export type StoreReport = {
   platform: Store
@@ -84,4 +88,5 @@ export type StoreReport = {
   statements: Statement[]
   notices: Notice[]
   isWhole: boolean
+  alerts?: string[]
 }

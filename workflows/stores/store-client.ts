@@ -10,10 +10,10 @@ export type RecordedNotification = { id: string; type: string; subtype: string |
 
 /**
  * What one notification says by itself. `environment` null: it does not tell. `refresh`: the store must be asked before the lineage is known.
- * ignored: a type or content that is of no interest.
+ * `transactions`: those that the notification names and that the store must be asked about by name: they go into `Asking`. ignored: a type or content that is of no interest.
  */
 export type NotificationRead =
-  | { is: 'read'; environment: EnvironmentKind | null; reports: StoreReport[]; refresh: boolean }
+  | { is: 'read'; environment: EnvironmentKind | null; reports: StoreReport[]; refresh: boolean; transactions?: string[] }
   | { is: 'ignored'; type: string }
 
 /**
@@ -27,7 +27,13 @@ export type StoreAnswer =
   | { is: 'later'; why: string; afterMs: number | null }
   | { is: 'refused'; why: string }
 
-export type Asking = { settings: StoreSettings; environment: EnvironmentKind; signal: AbortSignal }
+/** `transactions`: named by the notifications of the lane (see `NotificationRead`). */
+export type Asking = {
+  settings: StoreSettings
+  environment: EnvironmentKind
+  signal: AbortSignal
+  transactions?: readonly string[]
+}
 
 /** A purchase that somebody claims: by its ids, or by Apple's signature alone. */
 export type ClaimToConfirm = StoreClaim | { platform: 'app_store'; signedTransaction: string }
