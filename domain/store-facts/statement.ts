@@ -32,13 +32,22 @@ export type PeriodSaid = {
   graceUntil?: string | null
   /** The store's own share for the seller, a decimal text from 0 to 1. */
   proceedsShare?: string
-  /** On the store's word: the period is of a higher or lower level than the one before. `refunded`: what the store gives back of the one before. */
+  /**
+   * On the store's word: the period is of a higher or lower level than the one before. `refunded`: what the store gives back of the one before;
+   * null: it does not state it.
+   */
   level?: { is: 'upgrade'; refunded: string | null } | { is: 'downgrade' }
 }
 
 export type RenewalSaid = {
   autoRenews?: boolean
   nextProduct?: string | null
+  /** On the store's word: the level of `nextProduct`, for the period that begins with it. */
+  nextLevel?: 'downgrade' | null
+  /** Of the next period, a decimal text; kept, and no event tells it. */
+  renewalPrice?: string
+  /** Whether the customer has accepted a higher price of the next period. */
+  priceIncrease?: 'pending' | 'accepted'
   /** Prepaid. */
   neverRenews?: boolean
   /** The store charges no longer: the run has ended, or ends with its period. */
