@@ -70,3 +70,6 @@ export function appleNotification(chain: AppleChain, content: NotificationConten
   const body = bodyOf(appleJws(chain, notificationPayload(id, content)))
   return { id, type: content.type, subtype: content.subtype ?? null, statedAt: content.at, body }
 }
+
+/** The JWS of a notification's body. */
+export const signedPayloadOf = (body: Uint8Array): string => JSON.parse(Buffer.from(body).toString()).signedPayload

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { PeriodSaid, RenewalSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { AppleChain } from '../../harness/stores/apple-chain.ts'
 import { type AppleFixture, appleFixture, NOW, onlyReport, periodsIn, renewalsIn } from '../../harness/stores/apple-fixture.ts'
-import { type AppleNotification, appleJws, appleNotification } from '../../harness/stores/apple-jws.ts'
+import { type AppleNotification, appleJws, appleNotification, type Json } from '../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, MONTHLY, YEARLY } from '../../harness/stores/apple-subscription.ts'
 
 let fixture: AppleFixture
@@ -110,7 +110,7 @@ describe('periods', () => {
     expect({ refresh, level: period.level }).toEqual({ refresh: false, level: undefined })
   })
 
-  test.each<[string, object, PeriodSaid['periodType']]>([
+  test.each<[string, Json, PeriodSaid['periodType']]>([
     ['price 0', { price: 0 }, 'trial'],
     ['free trial without a price', { price: undefined, offerType: 1, offerDiscountType: 'FREE_TRIAL' }, 'trial'],
     ['introductory offer', { offerType: 1, offerDiscountType: 'PAY_AS_YOU_GO' }, 'intro'],

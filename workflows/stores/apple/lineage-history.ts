@@ -3,6 +3,7 @@ import type { PeriodSaid, Statement, StoreReport } from '../../../domain/store-f
 import type { AppStoreApi } from './app-store-api.ts'
 import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
 import type { AppleSignatures } from './signed-data.ts'
+import { UnreadableContent } from './signed-payload.ts'
 import {
   type AppleTransaction,
   completeTransaction,
@@ -23,7 +24,9 @@ type LastTransaction = {
 }
 
 /** The state of the lineage's subscription; null: it has none. */
-async function lastTransaction(verifier: AppleSignatures, { data = [] }: StatusResponse, lineage: string): Promise<LastTransaction | null> {
+async function lastTransaction(verifier: AppleSignatures, { data }: StatusResponse, lineage: string): Promise<LastTransaction | null> {
+  // An answer of another kind must not be taken for "nothing is known": of a claim, that means fraud.
+  if (!Array.isArray(data)) throw new UnreadableContent('an answer has no data')
   for (const { subscriptionGroupIdentifier: group, lastTransactions = [] } of data) {
     const item = lastTransactions.find(({ originalTransactionId }) => originalTransactionId === lineage)
     if (item?.signedTransactionInfo === undefined) continue
@@ -47,7 +50,8 @@ async function transactionsOf(
   let revision: string | null = null
   for (let page = 0; page < MOST_PAGES; page++) {
     const answer = await api.getTransactionHistory(lineage, revision, filter, GetTransactionHistoryVersion.V2)
-    for (const signed of answer.signedTransactions ?? []) {
+    if (!Array.isArray(answer.signedTransactions)) throw new UnreadableContent('an answer has no signedTransactions')
+    for (const signed of answer.signedTransactions) {
       const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signed))
       if (transaction.originalTransactionId === lineage) transactions.push(transaction)
     }
