@@ -11,7 +11,8 @@ export type Origin = (typeof ORIGINS)[number]
 export type PeriodSaid = {
   product?: string
   basePlan?: string | null
-  isSubscription?: boolean
+  /** `by_product`: if the product that links the store's product is one; it has the product's duration then and never renews. */
+  isSubscription?: boolean | 'by_product'
   currency?: string
   /** As charged for the whole quantity, a decimal text. */
   price?: string
@@ -32,26 +33,23 @@ export type PeriodSaid = {
   graceUntil?: string | null
   /** The store's own share for the seller, a decimal text from 0 to 1. */
   proceedsShare?: string
-  /**
-   * On the store's word: the period is of a higher or lower level than the one before. `refunded`: what the store gives back of the one before;
-   * null: it does not state it.
-   */
+  /** On the store's word: the period is of a higher or lower level than the one before. `refunded`: what the store gives back of the one before. */
   level?: { is: 'upgrade'; refunded: string | null } | { is: 'downgrade' }
 }
 
 export type RenewalSaid = {
   autoRenews?: boolean
   nextProduct?: string | null
-  /** On the store's word: the level of `nextProduct`, for the period that begins with it. */
-  nextLevel?: 'downgrade' | null
-  /** Of the next period, a decimal text; kept, and no event tells it. */
-  renewalPrice?: string
-  /** Whether the customer has accepted a higher price of the next period. */
-  priceIncrease?: 'pending' | 'accepted'
   /** Prepaid. */
   neverRenews?: boolean
   /** The store charges no longer: the run has ended, or ends with its period. */
   gaveUp?: boolean
+  /** On the store's word: the level of `nextProduct`, for the period that begins with it. */
+  nextLevel?: 'downgrade' | null
+  /** Of the next period, a decimal text. It is kept, and no event tells it. */
+  renewalPrice?: string
+  /** Whether the customer has accepted a higher price of the next period. */
+  priceIncrease?: 'pending' | 'accepted'
 }
 
 /** The ids of a transaction as `store_data` of the API shows them. */

@@ -106,6 +106,8 @@ export async function appStoreServer(chain: AppleChain, signedAt: () => number =
         return id === 'test' ? { status: 200, body: { testNotificationToken: `${kind}_token` } } : notificationHistory(world, asked)
       case 'GET /inApps/v1/notifications/test':
         return { status: 200, body: { sendAttempts: [{ attemptDate: signedAt(), sendAttemptResult: 'SUCCESS' }] } }
+      case 'PUT /inApps/v2/transactions/consumption':
+        return transaction(world, id) === NOT_FOUND ? NOT_FOUND : { status: 202 }
     }
     return { status: 404, body: 'no such address' }
   }

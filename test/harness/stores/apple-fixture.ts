@@ -1,4 +1,4 @@
-import type { Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
 import { outgoingFetch } from '../../../workflows/outgoing/fetch.ts'
 import { outgoing } from '../../../workflows/outgoing/outgoing.ts'
 import { type AppStore, appStore } from '../../../workflows/stores/apple/client.ts'
@@ -67,3 +67,20 @@ export function onlyReport(answer: StoreAnswer | ClaimAnswer | NotificationRead)
 
 export const periodsIn = (statements: Statement[]) => statements.filter(statement => statement.kind === 'period')
 export const renewalsIn = (statements: Statement[]) => statements.filter(statement => statement.kind === 'renewal')
+
+/** What a notification says: of its one transaction, and of auto-renew. */
+export type SaidByApple = {
+  report: StoreReport
+  refresh: boolean
+  period: PeriodSaid
+  renewal: RenewalSaid
+  renewalSubject: string | undefined
+}
+
+export async function saidBy(fixture: AppleFixture, notification: AppleNotification): Promise<SaidByApple> {
+  const read = await fixture.read(notification)
+  const report = onlyReport(read)
+  const [period] = periodsIn(report.statements)
+  const [renewal] = renewalsIn(report.statements)
+  return { report, refresh: read.refresh, period: period?.said ?? {}, renewal: renewal?.said ?? {}, renewalSubject: renewal?.subject }
+}

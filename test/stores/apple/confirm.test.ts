@@ -176,6 +176,8 @@ describe('by Apple’s signature', () => {
       subscription.signedTransaction(NOW, { environment: 'Sandbox' }),
       subscription.signedTransaction(NOW, { environment: 'Xcode' }),
       subscription.signedTransaction(NOW, { productId: undefined }),
+      subscription.signedTransaction(NOW, { expiresDate: undefined }),
+      subscription.signedTransaction(NOW, { price: 0.5 }),
       subscription.signedTransaction(NOW + 6 * 60_000),
     ]
     for (const signed of wrong) expect(await confirm(signed)).toEqual({ is: 'unknown' })

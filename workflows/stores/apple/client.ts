@@ -2,6 +2,7 @@ import type { Asking, StoreClient } from '../store-client.ts'
 import { admitAppleNotification } from './admit.ts'
 import type { AppleAnswer, AppleDeps } from './app-store-api.ts'
 import { confirmAppleClaim } from './confirm-claim.ts'
+import { type AppleRefundWish, sendAppleConsumption } from './consumption.ts'
 import { judgedChains } from './judged-chains.ts'
 import { type AppleHistoryPage, type AppleHistoryRange, appleNotificationHistory } from './notification-history.ts'
 import { readAppleNotification } from './read-notification.ts'
@@ -15,6 +16,8 @@ export type AppStore = StoreClient & {
   requestTest(asking: Asking): Promise<AppleAnswer<string>>
   /** The results of Apple's attempts to post a test notification. */
   testAttempts(token: string, asking: Asking): Promise<AppleAnswer<string[]>>
+  /** Answers a request for consumption information about a transaction, of a customer who has consented. */
+  sendConsumption(transaction: string, wish: AppleRefundWish, asking: Asking): Promise<AppleAnswer<null>>
 }
 
 /** `roots`: certificates in DER. `onlineChecks`: certificates are asked about by OCSP, and must be valid now. `now`: real time in ms. */
@@ -31,5 +34,6 @@ export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppS
     notificationHistory: (range, token, asking) => appleNotificationHistory(deps, range, token, asking),
     requestTest: asking => requestAppleTest(deps, asking),
     testAttempts: (token, asking) => appleTestAttempts(deps, token, asking),
+    sendConsumption: (transaction, wish, asking) => sendAppleConsumption(deps, transaction, wish, asking),
   }
 }

@@ -6,15 +6,10 @@ import { appleLineage } from './lineage-history.ts'
 import { isAppleId } from './refresh-lineage.ts'
 import { type AppleSignatures, appleSignaturesFor, isForeign, isSignedInTime, isUndecided } from './signed-data.ts'
 import { UnreadableContent, unverified } from './signed-payload.ts'
-import { type AppleTransaction, completeTransaction, nonRenewingStatements, transactionStatement } from './transaction-statement.ts'
+import { type AppleTransaction, completeTransaction, transactionStatement } from './transaction-statement.ts'
 
 /** A claim has 10 s. Apple's signature suffices when Apple itself has not answered by then. */
 const PATIENCE_MS = 8_000
-
-const statementsOf = (transaction: AppleTransaction, origin: 'push' | 'api') => [
-  transactionStatement(transaction, origin),
-  ...nonRenewingStatements(transaction, origin),
-]
 
 /** What a single transaction says of its lineage. */
 const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreReport => ({
@@ -22,15 +17,16 @@ const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreR
   lineage: transaction.originalTransactionId,
   aliases: [],
   accountId: transaction.appAccountToken ?? null,
-  statements: statementsOf(transaction, origin),
+  statements: [transactionStatement(transaction, origin)],
   notices: [],
   isWhole: false,
 })
 
-/** A transaction that Apple knows, with the report of its lineage; null: not known, or of another app or product. */
-type Confirmed = { transaction: AppleTransaction; report: StoreReport } | null
+/** A transaction with the report of its lineage. */
+type Confirmed = { transaction: AppleTransaction; report: StoreReport }
 
-async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: string, product: string): Promise<Confirmed> {
+/** Null: not known, or of another app or product. */
+async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: string, product: string): Promise<Confirmed | null> {
   const { signedTransactionInfo } = await api.getTransactionInfo(id)
   if (signedTransactionInfo === undefined) throw new UnreadableContent('an answer has no signedTransactionInfo')
   try {
@@ -55,22 +51,23 @@ async function confirmTransaction(deps: AppleDeps, id: string, product: string, 
   const { transaction, report } = answer.value
   const { transactionId: subject, originalTransactionId: lineage } = transaction
   const isIncluded = report.statements.some(statement => statement.kind === 'period' && statement.subject === subject)
-  const statements = isIncluded ? report.statements : [...report.statements, ...statementsOf(transaction, 'api')]
+  const statements = isIncluded ? report.statements : [...report.statements, transactionStatement(transaction, 'api')]
   return { is: 'reports', environment, reports: [{ ...report, statements }], lineage, subject }
 }
 
-/** The transaction of a signature that holds for the app and the environment; null: it does not. */
+/** The transaction of a signature that holds for the app and the environment; null: it does not, or what is signed is no purchase. */
 async function signedTransaction(
   deps: AppleDeps,
   jws: string,
   { settings, environment }: Asking,
-): Promise<AppleTransaction | 'undecided' | null> {
+): Promise<Confirmed | 'undecided' | null> {
   const stated = unverified(jws)
   const bundleId = settings.value('bundle_id') ?? stated?.bundleId
   if (!stated || typeof bundleId !== 'string' || !isSignedInTime(stated.signedDate, deps.rules.now())) return null
   try {
     const verifier = appleSignaturesFor(deps.rules, settings, bundleId, environment)
-    return completeTransaction(await verifier.verifyAndDecodeTransaction(jws))
+    const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(jws))
+    return { transaction, report: reportOf(transaction, 'push') }
   } catch (error) {
     if (isUndecided(error)) return 'undecided'
     if (error instanceof VerificationException || error instanceof UnreadableContent) return null
@@ -79,11 +76,11 @@ async function signedTransaction(
 }
 
 async function confirmSigned(deps: AppleDeps, jws: string, asking: Asking): Promise<ClaimAnswer> {
-  const transaction = await signedTransaction(deps, jws, asking)
-  if (transaction === null) return { is: 'unknown' }
-  if (transaction === 'undecided') return { is: 'later', why: 'certificates_undecided', afterMs: null }
+  const signed = await signedTransaction(deps, jws, asking)
+  if (signed === null) return { is: 'unknown' }
+  if (signed === 'undecided') return { is: 'later', why: 'certificates_undecided', afterMs: null }
+  const { transaction, report } = signed
   const { transactionId: subject, originalTransactionId: lineage, productId } = transaction
-  const report = reportOf(transaction, 'push')
   const answer = await confirmWithin(deps, subject, productId, asking)
   switch (answer?.is) {
     case 'unknown':

@@ -4,13 +4,7 @@ import type { AppStoreApi } from './app-store-api.ts'
 import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
 import type { AppleSignatures } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
-import {
-  type AppleTransaction,
-  completeTransaction,
-  isAutoRenewable,
-  nonRenewingStatements,
-  transactionStatement,
-} from './transaction-statement.ts'
+import { type AppleTransaction, completeTransaction, isAutoRenewable, transactionStatement } from './transaction-statement.ts'
 
 /** 20 transactions a page: a weekly subscription of 38 years. */
 const MOST_PAGES = 100
@@ -76,13 +70,12 @@ function levelSaid(before: AppleTransaction | undefined, transaction: AppleTrans
 function statementsOf(transactions: AppleTransaction[], last: LastTransaction | null): Statement[] {
   const retry = last?.renewal ? retrySaid(last.renewal) : {}
   const lastId = last?.transaction.transactionId
-  const periods = transactions.flatMap((transaction, i) => [
+  const periods = transactions.map((transaction, i) =>
     transactionStatement(transaction, 'api', {
       ...levelSaid(transactions[i - 1], transaction),
       ...(transaction.transactionId === lastId && retry),
     }),
-    ...nonRenewingStatements(transaction, 'api'),
-  ])
+  )
   if (!last?.renewal) return periods
   return [...periods, renewalStatement(last.renewal, last.transaction.transactionId, 'api', { gaveUp: last.status === Status.EXPIRED })]
 }

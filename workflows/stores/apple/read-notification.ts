@@ -9,7 +9,6 @@ import {
   type AppleTransaction,
   completeTransaction,
   isAutoRenewable,
-  nonRenewingStatements,
   refundOf,
   transactionStatement,
   wholeSecondOf,
@@ -126,10 +125,7 @@ export async function readAppleNotification(
   const { subtype, statedAt: signedDate } = recorded
   const notified: Notified = { subtype, signedDate, transaction, renewal, meaning }
   const period = transaction && transactionStatement(transaction, 'push', periodAdded(notified, transaction))
-  const statements: Statement[] = [
-    ...(transaction && period ? [period, ...nonRenewingStatements(transaction, 'push')] : []),
-    ...renewalStatements(notified),
-  ]
+  const statements: Statement[] = [...(period ? [period] : []), ...renewalStatements(notified)]
   const isIncomplete = !renewal && (transaction === null || isAutoRenewable(transaction))
   return {
     is: 'read',

@@ -1,5 +1,5 @@
 import { type JWSTransactionDecodedPayload, OfferDiscountType, RevocationType, Type } from '@apple/app-store-server-library'
-import type { PeriodSaid, PeriodStatement, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import type { PeriodSaid, PeriodStatement } from '../../../domain/store-facts/statement.ts'
 import { amountOf, refundedShare } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
 import { countryOfStorefront } from './storefronts.ts'
@@ -48,7 +48,12 @@ function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
   }
 }
 
-const ONE_TIME: PeriodSaid = { isSubscription: false, ends: null, periodType: null }
+/** A non-renewing subscription is a one-time purchase for Apple, which knows no end of it. The project may have linked it to a subscription. */
+const oneTimeSaid = ({ type }: AppleTransaction): PeriodSaid => ({
+  isSubscription: type === Type.NON_RENEWING_SUBSCRIPTION ? 'by_product' : false,
+  ends: null,
+  periodType: null,
+})
 
 /**
  * What a transaction says of its period. What family members share is paid by somebody else, so its price says nothing. `added`: what is known
@@ -73,7 +78,7 @@ export function transactionStatement(transaction: AppleTransaction, origin: 'pus
     },
     said: {
       product: productId,
-      ...(isAutoRenewable(transaction) ? subscriptionSaid(transaction) : ONE_TIME),
+      ...(isAutoRenewable(transaction) ? subscriptionSaid(transaction) : oneTimeSaid(transaction)),
       begins: wholeSecondOf(purchaseDate),
       isFamilyShared: isShared,
       ...(currency !== undefined && { currency }),
@@ -83,14 +88,4 @@ export function transactionStatement(transaction: AppleTransaction, origin: 'pus
       ...added,
     },
   }
-}
-
-/**
- * A non-renewing subscription is a one-time purchase for Apple, which states no end of it. The project may have linked it to a subscription: that
- * one never renews.
- */
-export function nonRenewingStatements(transaction: AppleTransaction, origin: 'push' | 'api'): RenewalStatement[] {
-  if (transaction.type !== Type.NON_RENEWING_SUBSCRIPTION) return []
-  const { transactionId, signedDate } = transaction
-  return [{ kind: 'renewal', subject: transactionId, statedAt: signedDate, origin, said: { neverRenews: true } }]
 }

@@ -48,3 +48,17 @@ test('a test notification is asked for, and what became of it', async () => {
   expect(await fixture.store.testAttempts('sandbox_token', asking)).toEqual({ is: 'answer', value: ['SUCCESS'] })
   expect(fixture.server.asked.at(-1)!.path).toBe('/sandbox/inApps/v1/notifications/test/sandbox_token')
 })
+
+test('a request for consumption information is answered with what the project wishes', async () => {
+  const { server, store, chain, asking } = fixture
+  const subscription = appleSubscription(chain)
+  subscription.subscribe(NOW)
+  server.production.lineages.push(subscription.state)
+  const said = { customerConsented: true, deliveryStatus: 'DELIVERED', sampleContentProvided: false }
+  expect(await store.sendConsumption(subscription.lineage, 'decline', asking)).toEqual({ is: 'answer', value: null })
+  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...said, refundPreference: 'DECLINE' })
+  expect(await store.sendConsumption(subscription.lineage, 'grant_full', asking)).toEqual({ is: 'answer', value: null })
+  expect(jsonOf(server.asked.at(-1)!)).toEqual({ ...said, refundPreference: 'GRANT_FULL' })
+  expect(await store.sendConsumption('99', 'decline', asking)).toEqual({ is: 'unknown' })
+  expect(await store.sendConsumption('../99', 'decline', asking)).toEqual({ is: 'unknown' })
+})
