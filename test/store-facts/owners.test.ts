@@ -1,6 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { transferLineage } from '../../domain/purchases/transfer.ts'
 import type { VerificationResult } from '../../domain/purchases/verification.ts'
 import type { StoreReport } from '../../domain/store-facts/statement.ts'
+import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 import { tracesOf } from '../harness/traces.ts'
@@ -147,6 +149,22 @@ describe('a claim', () => {
     await api.call('DELETE', `/v4/customers/${ben}`)
     expect(await tracesOf(api.pool, ben)).toEqual([])
     expect(await accessOf(ann)).toEqual([true])
+  })
+
+  test('does not take back what the operator has undone', async () => {
+    await policy('transfer')
+    const [ann, ben] = [await userOf(api), await userOf(api)]
+    answered('undone-1')
+    await claim(ann, 'undone-1-2')
+    await claim(ben, 'undone-1-2')
+    const lineage = (await lineageOf('undone-1')).id
+    await api.pool.query('update lineages set transferred_at = null where id = $1', [lineage])
+    const undo = (id: number, to: string) => transaction(api.pool, tx => transferLineage(tx, production, id, to))
+    expect(await undo(lineage, ann)).toBe(ben)
+    expect([await accessOf(ann), await accessOf(ben)]).toEqual([[true], []])
+    expect((await claim(ben, 'undone-1-2')).body.error.code).toBe('conflict')
+    await expect(undo(lineage, 'unheard')).rejects.toThrow()
+    await expect(undo(999_999_999, ann)).rejects.toThrow()
   })
 
   test('of a store that is not connected attaches what a notification told, and completes it', async () => {
