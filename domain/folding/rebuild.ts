@@ -4,6 +4,7 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { foldLives } from '../facts/fold-users.ts'
 import { readLives } from '../facts/read-lives.ts'
+import { FACT_TABLES } from '../facts/tables.ts'
 import { writeFacts } from '../facts/write.ts'
 import { FOLD_VERSION } from '../marks/mark.ts'
 import { lockUsers } from '../users/user.ts'
@@ -21,6 +22,16 @@ const BEGIN = `update fact_state set building = coalesce(building, generation + 
 const STATE = 'select building, folded_to::float8 as "foldedTo" from fact_state where environment = $1'
 const NEXT = 'select no, id from users where environment = $1 and no > $2 order by no limit $3'
 const REACHED = 'update fact_state set folded_to = greatest(folded_to, $2) where environment = $1 and building = $3'
+
+// The former facts of users, of whatever columns, in the generation that is built.
+const KEEP = FACT_TABLES.map(({ name }) => ({
+  name: `rebuild-keep-${name}`,
+  text: `insert into ${name} overriding system value
+    select (jsonb_populate_record(null::${name}, to_jsonb(f) || jsonb_build_object('generation', s.building))).* from fact_state s
+    cross join lateral (
+      select * from ${name} where environment = s.environment and generation = s.generation and user_no in (select unnest($2::bigint[])) offset 0) f
+    where s.environment = $1 on conflict do nothing`,
+}))
 
 type State = { building: number | null; foldedTo: number | null }
 /** `isTaken`: another process is at it at this moment. `folded`: how many users; none are left when it is 0. */
@@ -54,9 +65,13 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
     users.map(({ id }) => id),
   )
   const { folded, failed } = foldLives(await readLives(tx, environment, numbers))
-  // One such user must not keep the others at the rules of an earlier version.
-  await setUsersAside(tx, environment, [], failed)
   await writeFacts(tx, environment, state.building, folded)
+  // One user who cannot be folded must not keep the others at the rules of an earlier version. The user's former facts stay until a fold succeeds.
+  if (failed.length > 0) {
+    const left = failed.map(({ no }) => no)
+    for (const statement of KEEP) await tx.query({ ...statement, values: [environment, left] })
+    await setUsersAside(tx, environment, [], failed)
+  }
   await tx.query({ name: 'rebuild-reached', text: REACHED, values: [environment, Math.max(...numbers), state.building] })
   return { isTaken: false, folded: users.length }
 }

@@ -138,3 +138,18 @@ test('cli analytics rebuild tells what it did, and whether the facts differed', 
   ] as const)
     expect(await call(analytics, [...args], env)).toMatchObject({ code: 1, notes: expect.stringContaining(message) })
 })
+
+test('a user who cannot be folded keeps the former facts and is set aside; the others are rebuilt', async () => {
+  await sell(5)
+  await fold()
+  const { generation } = await stateOf()
+  const { rows } = await api.pool.query<{ user_id: string; no: number }>(
+    `update events e set price = 99999999999999 from users u where e.environment = $1 and u.environment = $1 and u.id = e.user_id
+       and u.no = (select min(no) from users where environment = $1) returning e.user_id, u.no`,
+    [project.production],
+  )
+  expect(await rebuild()).toEqual({ is: 'done', users: 5, differences: [] })
+  expect(await stateOf()).toMatchObject({ generation: generation + 1, building: null })
+  const aside = await api.pool.query('select user_no from set_aside_users where environment = $1', [project.production])
+  expect(aside.rows).toEqual([{ user_no: rows[0]!.no }])
+})

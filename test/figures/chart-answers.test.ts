@@ -80,3 +80,16 @@ test('the name that was asked for is repeated, and as_of and incomplete_from say
   const starts = body.series[0].data.map((point: { start_time: number }) => point.start_time)
   expect(body.incomplete_from).toBe(starts.at(-1))
 })
+
+test('fresh=true counts everything that was recorded, also behind more changes than an answer waits for otherwise', async () => {
+  const { secret: key } = await api.newProject()
+  const events = Array.from({ length: 500 }, (_, n) => ({
+    ...{ event_id: `sale-${n}`, event_name: 'in_app_purchase', identity_id: `buyer-${n}`, platform: 'iOS', product_id: 'coins' },
+    ...{ happened_at: iso(NOW - DAY), price: '1', currency: 'USD', transaction: { transaction_id: `sale-${n}` } },
+  }))
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body).toMatchObject({ created: 500 })
+  const counted = async (more: string) =>
+    (await api.call('GET', `/v4/analytics/charts/sales?${WINDOW}${more}`, { key })).body.series[0].total
+  expect(await counted('')).toBeLessThan(500)
+  expect(await counted('&fresh=true')).toBe(500)
+})

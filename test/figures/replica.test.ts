@@ -1,6 +1,6 @@
 import { mkdir, readdir, truncate, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { dropTombstones } from '../../domain/facts/retention.ts'
 import { removeUnusedWords } from '../../domain/facts/unused-words.ts'
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
@@ -119,6 +119,43 @@ test('where no file can be written, a temporary folder serves', async () => {
   const one = setting.open({ folder: join(setting.folder, 'replicas') })
   expect(await sold(one)).toEqual({ sales: 1, money: dollars(1) })
   expect(one.answers).toEqual(['replica'])
+})
+
+test('rows that were on their way to a file when a process died are removed by whoever has the file next', async () => {
+  await sell(1)
+  const first = setting.open()
+  await sold(first)
+  await first.close()
+  const [file] = await files()
+  const left = ['0b1c', '2d3e'].map(name => `${file}.${name}.csv`)
+  const other = `${file!.replace('-0.duckdb', '-1.duckdb')}.4f5a.csv`
+  for (const name of [...left, other]) await writeFile(join(setting.folder, name), '1,2')
+  const second = setting.open()
+  expect([(await sold(second)).sales, second.answers]).toEqual([1, ['replica']])
+  // The other rows are of another process.
+  expect((await readdir(setting.folder)).filter(name => name.endsWith('.csv'))).toEqual([other])
+})
+
+test('where DuckDB could not start, it is started for the next environment', async () => {
+  await sell(1)
+  await writeFile(join(setting.folder, 'replicas'), 'not a folder')
+  const one = setting.open({ folder: join(setting.folder, 'replicas') })
+  const of = async (environment: number) => Number((await withFacts(one.access, environment, soldBy))[0]!.sales)
+  // No temporary folder either.
+  vi.stubEnv('TMPDIR', join(setting.folder, 'nowhere'))
+  onTestFinished(() => void vi.unstubAllEnvs())
+  expect(await of(setting.project.production)).toBe(1)
+  vi.unstubAllEnvs()
+  expect(await of(setting.project.sandboxEnvironment)).toBe(0)
+  expect(one.answers).toEqual(['broken', 'replica'])
+})
+
+test('facts of all kinds make a replica worth it', async () => {
+  await sell(2)
+  const one = setting.open({ from: 4 })
+  expect([await sold(one), one.answers]).toEqual([{ sales: 2, money: dollars(2) }, ['replica']])
+  const few = setting.open({ from: 5 })
+  expect([await sold(few), few.answers]).toEqual([{ sales: 2, money: dollars(2) }, []])
 })
 
 test('what an earlier version of the service left is removed', async () => {
