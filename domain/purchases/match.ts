@@ -6,14 +6,22 @@ import { periodOf } from '../subscriptions/recorded.ts'
 const transactionOf = ({ transaction, order }: TransactionIds) => transaction ?? order
 const recordedTransaction = ({ transaction_id, order_id }: PurchaseRow) => transaction_id ?? order_id
 
-/** A caller may not know the transaction: then a period of the product that contains the begin is the same one. */
-function isSamePeriod(row: PurchaseRow, { ids, product, begins }: StatedPeriod): boolean {
-  if (row.platform !== 'stripe' && row.platform !== 'play_store') return false
-  if (row.store_product_id !== product) return false
-  if (recordedTransaction(row) !== null && transactionOf(ids) !== null) return false
-  if (!row.is_subscription) return true
-  return begins !== undefined && row.expires_at !== null && begins >= row.purchased_at && begins < row.expires_at
-}
+/** Whether the two may be one transaction of which the caller, or the store, does not state the id. */
+const mayBeSame = (row: PurchaseRow, { ids, product }: StatedPeriod): boolean =>
+  (row.platform === 'stripe' || row.platform === 'play_store') &&
+  row.store_product_id === product &&
+  (recordedTransaction(row) === null || transactionOf(ids) === null)
+
+const contains = (begins: string, ends: string | null | undefined, time: string) => time >= begins && (ends == null || time < ends)
+
+type IsSame = (row: PurchaseRow, period: StatedPeriod) => boolean
+
+/** The signs that a recorded purchase is a stated transaction, the best one first: a caller may know the time of a purchase only roughly. */
+const SIGNS: IsSame[] = [
+  (row, { ids }) => transactionOf(ids) !== null && recordedTransaction(row) === transactionOf(ids),
+  (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(period.begins, period.ends, row.purchased_at),
+  (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(row.purchased_at, row.expires_at, period.begins),
+]
 
 /** The recorded purchase of each transaction that a store has told of, by its subject. A purchase is that of one transaction. */
 export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Map<string, PurchaseRow> {
@@ -29,16 +37,12 @@ export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Ma
       period,
       rows.find(({ subject }) => subject === period.subject),
     )
-  const rest = () => periods.filter(({ subject }) => !matched.has(subject))
-  for (const period of rest()) {
-    const transaction = transactionOf(period.ids)
-    take(period, transaction === null ? undefined : [...free].find(row => recordedTransaction(row) === transaction))
-  }
-  for (const period of rest())
-    take(
-      period,
-      [...free].find(row => isSamePeriod(row, period)),
-    )
+  for (const isSame of SIGNS)
+    for (const period of periods.filter(({ subject }) => !matched.has(subject)))
+      take(
+        period,
+        [...free].find(row => isSame(row, period)),
+      )
   return matched
 }
 

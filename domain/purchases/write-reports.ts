@@ -130,7 +130,7 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
     statements,
     reports.flatMap(({ notices }) => notices),
   )
-  await pruneAnswers(tx, lineage.id)
+  if (statements.some(({ origin }) => origin === 'api')) await pruneAnswers(tx, lineage.id)
   const { folded, matched } = await fold(tx, environment, group, wholeUntil)
   const screenOf = (subject: string) => (subject === claimed?.subject ? claimed.screen : null)
   const periods = folded.periods.filter(period => period.isOfStore)

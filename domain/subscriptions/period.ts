@@ -31,8 +31,11 @@ export const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
 /** Duration of billing retry, unless the store reports another one. */
 export const RETRY_MS = 60 * DAY_MS
 
-/** Whether auto-renew was on at a time in the period. */
-export const renewsAt = ({ autoRenewChanges }: Period, t: number): boolean => autoRenewChanges.filter(at => at <= t).length % 2 === 0
+/** Whether auto-renew was on at a time in the period. A prepaid period has no changes: it is off all the time. */
+export function renewsAt({ begins, autoRenewing, autoRenewChanges }: Period, t: number): boolean {
+  if (autoRenewChanges.length === 0) return autoRenewing
+  return autoRenewChanges.filter(at => Math.max(at, begins) <= t).length % 2 === 0
+}
 
 /** A time in ms; null when there is none. */
 export const parseTime = (time: string | null | undefined): number | null => (time == null ? null : Date.parse(time))
