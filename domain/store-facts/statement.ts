@@ -44,6 +44,12 @@ export type RenewalSaid = {
   neverRenews?: boolean
   /** The store charges no longer: the run has ended, or ends with its period. */
   gaveUp?: boolean
+  /** On the store's word: the level of `nextProduct`, for the period that begins with it. */
+  nextLevel?: 'downgrade' | null
+  /** Of the next period, a decimal text. It is kept, and no event tells it. */
+  renewalPrice?: string
+  /** Whether the customer has accepted a higher price of the next period. */
+  priceIncrease?: 'pending' | 'accepted'
 }
 
 /** The ids of a transaction as `store_data` of the API shows them. */
