@@ -6,7 +6,13 @@ import type { Readiness } from './readiness.ts'
 export type HttpMetrics = { answered(operation: string, status: number, seconds: number): void }
 export type FigureMetrics = { figuresBy(by: string): void }
 export type RunMetrics = { outcome(kind: string, outcome: string): void }
-export type Metrics = HttpMetrics & RunMetrics & FigureMetrics & { text(): Promise<string>; contentType: string; close(): void }
+/** `environment` and `type` are empty where nothing authentic has said them. */
+export type NotificationLabels = { store: string; environment: string; type: string; source: string; answer: string }
+export type StoreMetrics = { notification(labels: NotificationLabels, seconds: number): void }
+export type Metrics = HttpMetrics &
+  RunMetrics &
+  FigureMetrics &
+  StoreMetrics & { text(): Promise<string>; contentType: string; close(): void }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
 
@@ -30,6 +36,19 @@ export function metrics(readiness: Readiness): Metrics {
     labelNames: ['by'],
     registers,
   })
+  const notifications = new Counter({
+    name: 'perennial_store_notifications_total',
+    help: 'Notifications of stores by what was answered',
+    labelNames: ['store', 'environment', 'type', 'source', 'answer'],
+    registers,
+  })
+  const acknowledged = new Histogram({
+    name: 'perennial_store_ack_seconds',
+    help: 'Time from the headers of a notification to its answer',
+    labelNames: ['store'],
+    buckets: BUCKETS,
+    registers,
+  })
   const { close } = eventLoopDelay(registers)
   const drift = driftGauges(readiness, registers)
   return {
@@ -38,6 +57,10 @@ export function metrics(readiness: Readiness): Metrics {
       duration.observe({ operation }, seconds)
     },
     figuresBy: by => figures.inc({ by }),
+    notification(labels, seconds) {
+      notifications.inc(labels)
+      acknowledged.observe({ store: labels.store }, seconds)
+    },
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
     async text() {
       await drift.read()

@@ -7,7 +7,7 @@ import { promptClose } from './close.ts'
 import type { Context, Layer, Match, RequestState } from './context.ts'
 import { type AnswerCheck, dispatch, type Route } from './dispatch.ts'
 import { invalidData, Problem, problemOf } from './errors.ts'
-import type { HttpMetrics } from './metrics.ts'
+import type { HttpMetrics, StoreMetrics } from './metrics.ts'
 import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
@@ -16,14 +16,16 @@ import { allowanceHeaders, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
+import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 
 export type ServerDeps = ApiDeps &
   OperationalDeps &
-  OperatorDeps & {
+  OperatorDeps &
+  Pick<NotificationDeps, 'stores'> & {
     log: Logger
     /** Connections for keys, which no statement of a tenant uses. */
     checks: Pool
-    metrics: HttpMetrics
+    metrics: HttpMetrics & StoreMetrics
     rateLimit: RateLimit
     projectRateLimit: RateLimit
     checkAnswer: AnswerCheck
@@ -45,6 +47,7 @@ export function application(deps: ServerDeps): App {
     failures(deps),
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
+    storeNotifications(deps),
     apiOnly,
     router(routes),
     authenticate(deps),

@@ -77,6 +77,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: {},
+    stores: { admits: {} },
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),

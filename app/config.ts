@@ -9,6 +9,7 @@ import type { InstallationMail } from '../workflows/actions/email.ts'
 import { hostOf } from '../workflows/outgoing/mail-address.ts'
 import { smtpServer } from '../workflows/outgoing/smtp-url.ts'
 import { PROCEEDS_RATES_RULE, parseProceedsRates } from './proceeds-rates.ts'
+import { rootCertificates } from './root-certificates.ts'
 import { withSecretFiles } from './secret-files.ts'
 
 export type Role = 'all' | 'api' | 'worker'
@@ -46,6 +47,7 @@ export type Config = {
   leaseMs: number
   exportPartRows: number
   answerCheckShare: number
+  stores: StoreOptions
   /** The shares of amounts by which figures compute proceeds. */
   proceedsRates: ProceedsRates
   /** Whether figures of environments with many facts are computed from copies in columns. */
@@ -53,6 +55,15 @@ export type Config = {
   /** What DuckDB may use for them, as 384MB. */
   analyticsMemory: string
   logLevel: string
+}
+
+/** How the stores are reached and their signatures checked. Addresses have no slash at their end. */
+export type StoreOptions = {
+  /** In DER, in the place of Apple's own root certificate; undefined: Apple's own. */
+  appleRoots: Buffer[] | undefined
+  /** Apple's certificates are checked by OCSP as well. */
+  appleOnlineChecks: boolean
+  urls: Record<'apple' | 'appleSandbox' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox', string>
 }
 
 /** The program prints the message as one line and exits with 1. */
@@ -160,6 +171,24 @@ export function readConfig(given: Env): Config {
     return given
   }
 
+  const allowPrivateNetwork = oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true'
+
+  const store = (name: string, fallback: string): string => {
+    const given = url(name, ['http:', 'https:']) ?? fallback
+    const { protocol, search, hash, username, password } = new URL(given)
+    if (search || hash || username || password) throw new ConfigError(`${name} must be an address without query, fragment and login`)
+    if (protocol === 'http:' && !allowPrivateNetwork)
+      throw new ConfigError(`${name} must begin with https:// (http:// needs ALLOW_PRIVATE_NETWORK=true)`)
+    return given.replace(/\/+$/, '')
+  }
+
+  const appleRoots = (paths: string | undefined) =>
+    paths === undefined
+      ? undefined
+      : rootCertificates(paths, line => {
+          throw new ConfigError(`APPLE_ROOT_CERTIFICATES: ${line}`)
+        })
+
   const smtpUrl = url('SMTP_URL', ['smtp:', 'smtps:'])
   const smtpFrom = text('SMTP_FROM')
   if (smtpUrl && !(smtpFrom && hostOf(smtpFrom)))
@@ -191,12 +220,25 @@ export function readConfig(given: Env): Config {
       burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
     },
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
-    allowPrivateNetwork: oneOf('ALLOW_PRIVATE_NETWORK', ['true', 'false'], 'false') === 'true',
+    allowPrivateNetwork,
     mail: smtpUrl && smtpFrom ? { server: smtpServer(smtpUrl), from: smtpFrom } : undefined,
     s3: s3(),
     leaseMs: number('LEASE_SECONDS', 30, 1, 3600) * 1000,
     exportPartRows: number('EXPORT_PART_ROWS', 100_000, 1, 10_000_000),
     answerCheckShare: number('ANSWER_CHECK_SHARE', 0.001, 0, 1, false),
+    stores: {
+      appleRoots: appleRoots(text('APPLE_ROOT_CERTIFICATES')),
+      appleOnlineChecks: oneOf('APPLE_ONLINE_CHECKS', ['true', 'false'], 'false') === 'true',
+      urls: {
+        apple: store('APPLE_API_URL', 'https://api.storekit.apple.com'),
+        appleSandbox: store('APPLE_SANDBOX_API_URL', 'https://api.storekit-sandbox.apple.com'),
+        google: store('GOOGLE_API_URL', 'https://androidpublisher.googleapis.com'),
+        googleCerts: store('GOOGLE_CERTS_URL', 'https://www.googleapis.com/oauth2/v1/certs'),
+        stripe: store('STRIPE_API_URL', 'https://api.stripe.com'),
+        paddle: store('PADDLE_API_URL', 'https://api.paddle.com'),
+        paddleSandbox: store('PADDLE_SANDBOX_API_URL', 'https://sandbox-api.paddle.com'),
+      },
+    },
     proceedsRates: shares(),
     analyticsReplica: oneOf('ANALYTICS_REPLICA', ['auto', 'off'], 'auto'),
     analyticsMemory: memory(),

@@ -23,6 +23,7 @@ import { reportDestinations } from '../workflows/report-destinations/registry.ts
 import { reportDeliveries } from '../workflows/scheduled-report/delivery.ts'
 import { reportFile, scheduledReport } from '../workflows/scheduled-report/report.ts'
 import { startGate } from '../workflows/scheduled-report/start-gate.ts'
+import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
 
 export type JobsDeps = {
   pool: Pool
@@ -61,6 +62,7 @@ export function jobs(deps: JobsDeps): Jobs {
     scheduledReport,
     reportFile({ pool: copying, storage, partRows }, gate),
     ...reportDeliveries({ pool, storage, secrets, publicUrl, destinations }),
+    forwardPush({ pool, outgoing }),
   ]
   const effects = {
     sendEmail: emailSender({ pool, secrets, guard, installation: mail }),

@@ -3,7 +3,8 @@ import { type Config, readConfig } from '../app/config.ts'
 import { audit, type Trail } from '../domain/audit/record.ts'
 import { createProject } from '../domain/projects/create.ts'
 import { rotateSecretKey } from '../domain/projects/keys.ts'
-import { listProjects, setRawData, setTransferPolicy, TRANSFER_POLICIES, type TransferPolicy } from '../domain/projects/settings.ts'
+import { type PolicyName, PROJECT_POLICIES, type ProjectPolicies, setPolicies } from '../domain/projects/policies.ts'
+import { listProjects, setRawData } from '../domain/projects/settings.ts'
 import { transaction } from '../store/transaction.ts'
 import { actorOf, type CliCommand } from './command.ts'
 import { withDatabase } from './database.ts'
@@ -103,23 +104,45 @@ const rawData: Verb = async ({ args, config, out, trailOf }) => {
   out(`Raw data of project ${id} is ${state}${state === 'off' ? ': new exports are refused' : ''}.`)
 }
 
-const isPolicy = (text: string | undefined): text is TransferPolicy => TRANSFER_POLICIES.some(policy => policy === text)
+const OPTIONS: Record<string, PolicyName> = {
+  'transfer-policy': 'transfer_policy',
+  'sandbox-access': 'sandbox_access',
+  'refund-preference': 'refund_preference',
+}
+
+/** `a, b or c`. */
+const oneOf = (words: readonly string[]) => `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
+
+function policiesIn(values: Record<string, string | undefined>): Partial<ProjectPolicies> {
+  const given = Object.entries(OPTIONS).flatMap(([option, name]) => {
+    const value = values[option]
+    const known: readonly string[] = PROJECT_POLICIES[name]
+    if (value !== undefined && !known.includes(value)) throw new UsageError(`--${option} ${oneOf(known)}?`)
+    return value === undefined ? [] : [[name, value]]
+  })
+  if (given.length === 0) throw new UsageError(`project set ID: ${oneOf(Object.keys(OPTIONS).map(option => `--${option}`))}?`)
+  return Object.fromEntries(given)
+}
 
 const set: Verb = async ({ args, config, out, trailOf }) => {
-  const { values, positionals: given } = parseArgs({ args, allowPositionals: true, options: { 'transfer-policy': { type: 'string' } } })
+  const options = Object.fromEntries(Object.keys(OPTIONS).map(option => [option, { type: 'string' as const }]))
+  const { values, positionals: given } = parseArgs({ args, allowPositionals: true, options })
   if (given.length > 1) throw new UsageError(`too many arguments: ${given.slice(1).join(' ')}`)
   const id = idOf(given[0])
-  const policy = values['transfer-policy']
-  if (!isPolicy(policy)) throw new UsageError('--transfer-policy keep, transfer or share?')
+  const policies = policiesIn(values as Record<string, string | undefined>)
   await withDatabase(config, pool =>
     transaction(pool, async tx => {
-      const before = await setTransferPolicy(tx, id, policy)
-      if (before === policy) return
-      const change = { before: { transfer_policy: before }, after: { transfer_policy: policy } }
-      await audit(tx, trailOf(id), { resource: 'project', id: String(id), ...change })
+      const before = await setPolicies(tx, id, policies)
+      const changed = Object.keys(before) as PolicyName[]
+      if (changed.length === 0) return
+      const after = Object.fromEntries(changed.map(name => [name, policies[name]]))
+      await audit(tx, trailOf(id), { resource: 'project', id: String(id), before, after })
     }),
   )
-  out(`Transfer policy of project ${id} is ${policy}.`)
+  for (const [name, value] of Object.entries(policies)) {
+    const words = name.replaceAll('_', ' ')
+    out(`${words[0]!.toUpperCase()}${words.slice(1)} of project ${id} is ${value}.`)
+  }
 }
 
 const VERBS = new Map<string, Verb>([

@@ -6,6 +6,10 @@ export const USAGE = `Usage: npm run cli -- COMMAND
   project raw-data on|off ID      allow or forbid exports of raw data
   project set ID --transfer-policy keep|transfer|share
                                   what becomes of a purchase that another user claims
+  project set ID --sandbox-access grant|refuse
+                                  whether a production user gets access for a day from a purchase of Apple's sandbox (App Review)
+  project set ID --refund-preference none|decline|grant_full
+                                  what Apple is told when a customer asks for a refund; none: nothing
   import FILE.csv --map MAP
                                   store the rows of a CSV file as events (see "help import")
   rates FILE                      store rates of exchange, - for standard input: a CSV file with date,currency,usd_per_unit, or the

@@ -7,7 +7,7 @@ export const and = (conditions: readonly RawBuilder<boolean>[]): RawBuilder<bool
   conditions.length === 0 ? sql`true` : sql`(${sql.join(conditions, sql` and `)})`
 
 /** A piece of SQL and the values of its parameters. */
-export type Statement = { sql: string; parameters: unknown[] }
+export type CompiledSql = { sql: string; parameters: unknown[] }
 
 /** Numbers its parameters from `first`, so that the text can stand in a statement that already has parameters. */
 class Compiler extends PostgresQueryCompiler {
@@ -22,7 +22,7 @@ class Compiler extends PostgresQueryCompiler {
 }
 
 /** Compiles an expression for a caller that runs it on its own connection: nothing here is connected to a database. */
-export function compile(expression: RawBuilder<unknown>, first = 1): Statement {
+export function compile(expression: RawBuilder<unknown>, first = 1): CompiledSql {
   const builder = new Kysely<unknown>({
     dialect: {
       createAdapter: () => new PostgresAdapter(),

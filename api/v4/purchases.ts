@@ -1,9 +1,8 @@
 import { audit } from '../../domain/audit/record.ts'
-import { storeClaim } from '../../domain/purchases/claim.ts'
 import { createPurchase } from '../../domain/purchases/create.ts'
 import { getPurchase, listPurchases } from '../../domain/purchases/read.ts'
 import { updatePurchase } from '../../domain/purchases/update.ts'
-import { configOfStore, gatherEvidence } from '../../domain/purchases/verification.ts'
+import { claimToVerify, configOfStore, gatherEvidence } from '../../domain/purchases/verification.ts'
 import { type PurchaseRow, shownProduct } from '../../domain/subscriptions/purchase.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
@@ -76,13 +75,19 @@ export const v4ListUserPurchases = onPool('v4ListUserPurchases', async ({ path, 
 export const v4CreatePurchase = preparedTransaction(
   'v4CreatePurchase',
   async ({ body, project, environmentKind, deps, inTurn }) => {
-    const claim = storeClaim(body)
-    const config = claim && (await inTurn(db => configOfStore(db, project, claim)))
+    const claim = claimToVerify(body)
+    const config = await inTurn(db => configOfStore(db, project, claim))
     return gatherEvidence(deps, project, environmentKind, claim, config)
   },
   async ({ path, body, environment, trail, tx, prepared }) => {
     const user = path.user_id
-    const after = purchase(await createPurchase(tx, environment, user, body, prepared), user)
+    const created = await createPurchase(tx, environment, user, body, prepared)
+    const after = purchase(created.purchase, user)
+    // An entry names one user, so that the erasure of the other one leaves it as it is.
+    if (created.former) {
+      const { user_id: former } = created.former
+      await audit(tx, trail, { resource: 'purchase', id: after.id, user: former!, before: purchase(created.former, former!) })
+    }
     await audit(tx, trail, { resource: 'purchase', id: after.id, user: after.user_id, after })
     return { body: after }
   },

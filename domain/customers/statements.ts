@@ -1,6 +1,6 @@
 // Composes the statements whose conditions depend on the selection and on the cursor. Loads Kysely: import this file dynamically.
 import { type RawBuilder, sql } from 'kysely'
-import { and, compile, type Statement } from '../compose.ts'
+import { and, type CompiledSql, compile } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { CUSTOMER_ROW_COLUMNS } from './customer.ts'
 import { type CustomerCursor, type CustomerPage, type Direction, SORTS, type Sort } from './order.ts'
@@ -22,7 +22,7 @@ export function searchStatement(
   selection: SearchSelection,
   { sort: sortBy, direction, limit, offset }: CustomerPage,
   cursor: CustomerCursor | undefined,
-): Statement {
+): CompiledSql {
   const sort = SORTS[sortBy]
   const key = sql.raw(sort.value)
   const sign = beyond(direction)
@@ -44,7 +44,7 @@ export function walkStatement(
   selection: CustomerSelection,
   { sort: sortBy, direction, limit, offset }: CustomerPage,
   cursor: CustomerCursor | undefined,
-): Statement {
+): CompiledSql {
   const sort = SORTS[sortBy]
   const key = sql.raw(sort.key)
   const [sign, way] = [beyond(direction), sql.raw(direction)]
@@ -79,7 +79,7 @@ export function walkStatement(
 }
 
 /** The figures over the selected customers. Amounts are rounded once, at the end, half away from zero. */
-export function metricsStatement(environment: Environment, selection: CustomerSelection): Statement {
+export function metricsStatement(environment: Environment, selection: CustomerSelection): CompiledSql {
   const from = selection.search === undefined ? sql`users u` : foundUsers(environment, selection.search)
   const conditions: Predicate[] = [sql`u.environment = ${environment}`, ...filters(selection, sql`u.status`)]
   return compile(sql`

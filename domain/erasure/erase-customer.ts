@@ -5,6 +5,9 @@ import { eraseFacts } from '../facts/fold-users.ts'
 import { deleteJobs } from '../jobs/sql.ts'
 import type { Pseudonyms } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
+import { eraseLanes } from '../store-inbox/lanes.ts'
+import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { lockIngestion } from '../users/user.ts'
 import { eraseJobs } from './erase-jobs.ts'
@@ -53,6 +56,19 @@ const REPLACE_IN_CONDITIONS = [
    where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment', 'automation') and (${names('before')} or ${names('after')})`,
 ]
 
+/** The notifications of stores about the user's lineages. */
+async function eraseNotifications(tx: Tx, environment: Environment, user: string): Promise<void> {
+  const { rows } = await tx.query<{ platform: Store; name: string }>(
+    'select platform, lineage as name from lineages where environment = $1 and user_id = $2',
+    [environment, user],
+  )
+  await eraseLanes(
+    tx,
+    environment,
+    rows.map(({ platform, name }) => ({ platform: CONFIGURATION_OF_STORE[platform], name })),
+  )
+}
+
 /**
  * Erases a user for good, in one transaction: afterwards no row contains the id. Batches of events that name the user come wholly before or
  * wholly after the erasure, so that no event is stored for an erased user. Scheduled runs rewrite the stored files. Returns
@@ -66,6 +82,7 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   const locked = await tx.query<{ no: number }>('select no from users where environment = $1 and id = $2 for update', [environment, user])
   if (locked.rowCount === 0) throw notFound('customer')
   await eraseJobs(tx, environment, user)
+  await eraseNotifications(tx, environment, user)
   const { no } = locked.rows[0]!
   // Before the user's events are deleted: they tell which files have rows of the user.
   await eraseFromExports(tx, environment, user, pseudonym)

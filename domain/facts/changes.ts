@@ -1,9 +1,9 @@
 import { runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
-import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
+import { DAY_MS, LAST_MS, renewsAt } from '../subscriptions/period.ts'
 import type { Attribution, ChangeCause, ChangeSide, PeriodLength, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, type Source, seconds } from './sources.ts'
-import { cancelledAt, subscriptionKey, switchedOffAt } from './transactions.ts'
+import { cancelledAt, subscriptionKey } from './transactions.ts'
 
 const LONGEST: [days: number, length: PeriodLength][] = [
   [10, 'P1W'],
@@ -62,8 +62,7 @@ export function changesOf(
     const state = lastBy(states, ({ at }) => at, t)?.state
     if (!link || !state) return NO_SIDE
     const { period } = link
-    const off = switchedOffAt(period)
-    const renewing = off === null || t < off
+    const renewing = renewsAt(period, t)
     const source = sourceOf(period)
     const counts = (state === 'paid' || state === 'grace') && renewing && period.paid
     const { platform, product, currency, country, app_version, locale } = source
@@ -80,7 +79,7 @@ export function changesOf(
   const times = [
     ...states.map(({ at }) => at),
     ...links.map(({ period }) => period.begins),
-    ...links.flatMap(({ period }) => switchedOffAt(period) ?? []),
+    ...links.flatMap(({ period }) => period.autoRenewChanges.map(at => Math.max(at, period.begins))),
     ...runs.map(({ end }) => end),
     ...paidRuns.flatMap(({ cancelled }) => cancelled ?? []),
   ].filter(at => at <= LAST_MS)

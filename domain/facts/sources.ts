@@ -1,5 +1,5 @@
 import { scaled } from '../decimal.ts'
-import { compareAmounts, defaultProceeds } from '../events/money.ts'
+import { compareAmounts, defaultProceeds, times } from '../events/money.ts'
 import type { KnownPeriod } from '../subscriptions/lineages.ts'
 import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import type { Origin, PostedTransaction } from './life.ts'
@@ -43,7 +43,8 @@ export function sourceOfPurchase(purchase: PurchaseRow, user: Origin): Source {
     product: [platform, purchase.store_product_id, ...(plan === null ? [] : [plan])].join('|'),
     currency: purchase.currency,
     amount: millionths(purchase.amount),
-    proceeds: null,
+    // The store's own share. Otherwise the share that is configured when figures are asked counts.
+    proceeds: purchase.proceeds_share === null ? null : millionths(times(purchase.amount, purchase.proceeds_share)),
     usdGiven: null,
     proceedsUsd: null,
     screen: purchase.screen_id,

@@ -28,7 +28,7 @@ export const subscriptionKey = ({ platform, lineage }: Subscription): string => 
 const LOYAL_MS = LOYAL_DAYS * DAY_MS
 
 /** Since when auto-renew is off in the period, at the earliest since its begin; null: it is on. */
-export const switchedOffAt = ({ autoRenewing, autoRenewOffAt, begins }: KnownPeriod): number | null =>
+const switchedOffAt = ({ autoRenewing, autoRenewOffAt, begins }: KnownPeriod): number | null =>
   autoRenewing ? null : Math.max(autoRenewOffAt ?? begins, begins)
 
 /**

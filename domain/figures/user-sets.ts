@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import type { Statement } from '../compose.ts'
+import type { CompiledSql } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { loadSegments } from '../segments/segment.ts'
 import { systemSegment } from '../segments/system.ts'
@@ -15,9 +15,9 @@ const BY_GROUP = `select distinct u.no from experiment_assignments a join users 
  * Statements that select the numbers (`no`) of users, of whom a filter without a column is true now: those of any of the statements. `name`: of the
  * set as a relation.
  */
-export type UserSet = { name: string; statements: Statement[] }
+export type UserSet = { name: string; statements: CompiledSql[] }
 
-async function inSegments(db: Db, environment: Environment, ids: readonly string[]): Promise<Statement[]> {
+async function inSegments(db: Db, environment: Environment, ids: readonly string[]): Promise<CompiledSql[]> {
   const own = await loadSegments(db, environment, ids)
   const { membersSql } = await import('../segments/sql.ts')
   return ids.flatMap(id => {

@@ -19,7 +19,11 @@ export const RECREATED_FENCE = 'floor(extract(epoch from clock_timestamp()) - 17
 /** A job is not due before it is written, so that nothing appears below the time up to which the sweeps have read (`floors.ts`). */
 const notBefore = (dueAt: string): string => `greatest(${dueAt}, clock_timestamp())`
 
-const RESCHEDULE = 'do update set due_at = excluded.due_at, batched_until = null, lease_until = null'
+const IF_EXISTS = {
+  keep: 'do nothing',
+  reschedule: 'do update set due_at = excluded.due_at, batched_until = null, lease_until = null',
+  advance: 'do update set due_at = excluded.due_at where due.due_at > excluded.due_at',
+}
 
 /** SQL expressions over the rows of `from`, which may go on with `where` and `order by`. */
 export type NewJobs = {
@@ -37,8 +41,11 @@ export type NewJobs = {
   lease?: string
   /** The same thing had a job before. */
   isRecreated?: boolean
-  /** `keep`: a job that exists stays as it is; `reschedule`: it gets the new time, and its claim ends. Without this, an existing job is an error. */
-  ifExists?: 'keep' | 'reschedule'
+  /**
+   * `keep`: a job that exists stays as it is; `reschedule`: it gets the new time, and its claim ends; `advance`: it is due by the new time, and
+   * its claim stays. Without this, an existing job is an error.
+   */
+  ifExists?: 'keep' | 'reschedule' | 'advance'
 }
 
 /** Inserts a job for each row. */
@@ -55,7 +62,7 @@ export function insertJobs({ kind, id, environment, dueAt, from, priority, desti
   ]
   const given = columns.filter(([, value]) => value !== undefined)
   const source = from === undefined ? '' : ` from ${from}`
-  const conflict = ifExists === undefined ? '' : ` on conflict (kind, id) ${ifExists === 'keep' ? 'do nothing' : RESCHEDULE}`
+  const conflict = ifExists === undefined ? '' : ` on conflict (kind, id) ${IF_EXISTS[ifExists]}`
   return `insert into due (${given.map(([name]) => name).join(', ')}) select ${given.map(([, value]) => value).join(', ')}${source}${conflict}`
 }
 

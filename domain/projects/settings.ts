@@ -71,18 +71,3 @@ export async function setRawData(tx: Tx, project: number, on: boolean): Promise<
   if (before !== on) await tx.query('update projects set raw_data = $2 where id = $1', [project, on])
   return before
 }
-
-export const TRANSFER_POLICIES = ['keep', 'transfer', 'share'] as const
-export type TransferPolicy = (typeof TRANSFER_POLICIES)[number]
-
-/** What becomes of a purchase that another user of the project claims. Returns the policy before. */
-export async function setTransferPolicy(tx: Tx, project: number, policy: TransferPolicy): Promise<TransferPolicy> {
-  const { rows } = await tx.query<{ transfer_policy: TransferPolicy }>(
-    'select transfer_policy from projects where id = $1 for no key update',
-    [project],
-  )
-  if (!rows[0]) throw notFound(`project ${project}`)
-  const { transfer_policy: before } = rows[0]
-  if (before !== policy) await tx.query('update projects set transfer_policy = $2 where id = $1', [project, policy])
-  return before
-}

@@ -2,53 +2,63 @@ import type { Tx } from '../../store/connect.ts'
 import { isUniqueViolation } from '../../store/failures.ts'
 import { updateTraitsByPurchase } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
-import { alreadyExists, Refusal } from '../refusal.ts'
+import { alreadyExists, conflict, Refusal } from '../refusal.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
 import type { PurchaseInput } from './claim.ts'
-import { claimLineage, hasShare, type Lineage, resolveOwner } from './lineage.ts'
-import { findRecorded, lockClaimedLineage, postedUsersOf } from './locate.ts'
+import { claimedGroup, confirmedPeriod, findStated, saidByClaim, withSigned } from './confirmed-claim.ts'
+import { claimLineage, hasShare, type Ownership, resolveOwner } from './lineage.ts'
+import { findRecorded, lockClaimedLineage, type RecordedTransaction, transactionIdOf } from './locate.ts'
+import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
 import { getPurchase } from './read.ts'
-import { confirmPurchase, insertPurchase } from './record.ts'
+import { insertPurchase } from './record.ts'
 import { refold } from './refold.ts'
 import { type Claim, validatePurchase } from './validate.ts'
-import { acceptedPeriods, type Evidence, type StorePeriod } from './verification.ts'
+import { acceptedConfirmation, type Confirmation, type Evidence } from './verification.ts'
+import { writeReports } from './write-reports.ts'
 
 /** A concurrent request has recorded the transaction in a lineage of another name. The repeated request finds it there. */
 export const isTransactionConflict = (error: unknown): boolean => isUniqueViolation(error, 'purchases_by_transaction')
 
-/** The claim with the values of the store in place of the caller's. */
-const asConfirmed = (claim: Claim, period: StorePeriod): Claim => ({
-  ...claim,
-  transaction: period.transaction,
-  order: period.order,
-  product: period.product,
-  basePlan: period.basePlan,
-  isSubscription: period.isSubscription,
-  currency: period.currency,
-  price: period.price,
-  purchasedAt: period.purchasedAt,
-  expiresAt: period.expiresAt,
-  periodType: period.periodType,
-  autoRenewing: period.autoRenewing,
-})
+/** The lineage of a claim, locked: what the store reports of it and of others, and the recorded purchase of the claimed transaction. */
+type Located = { group: LockedReports; others: LockedReports[]; known: Omit<RecordedTransaction, 'lineage'> | undefined }
 
-/** Gives the id of the purchase. Null: the transaction is recorded in another lineage than the claimed one. */
-async function writeConfirmed(
+async function locateConfirmed(tx: Tx, environment: Environment, claim: Claim, confirmation: Confirmation): Promise<Located> {
+  const period = confirmedPeriod(confirmation)
+  const groups = await lockReports(tx, environment, confirmation.reports)
+  const group = claimedGroup(groups, confirmation)
+  if (!group || !period) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
+  const ids = { transaction: period.ids.transaction ?? claim.transaction, order: period.ids.order ?? claim.order }
+  const stated = { ...claim, ...ids, product: period.product ?? claim.product, purchasedAt: period.begins ?? claim.purchasedAt }
+  const known = (await findStated(tx, group, confirmation.subject)) ?? (await findRecorded(tx, environment, stated, group.lineage))
+  return { group, others: groups.filter(other => other !== group), known }
+}
+
+async function locateClaimed(tx: Tx, environment: Environment, claim: Claim): Promise<Located> {
+  const { lineage, known } = await lockClaimedLineage(tx, environment, claim)
+  return { group: { platform: claim.platform, reports: [], lineage, younger: [], isConflict: false }, others: [], known }
+}
+
+/** Writes the purchase; gives its id. The store's word about it is kept with the caller's, which counts where the store says nothing. */
+async function write(
   tx: Tx,
   environment: Environment,
   claim: Claim,
-  lineage: Lineage,
-  owner: string,
-  period: StorePeriod,
-): Promise<string | null> {
-  const confirmed = asConfirmed(claim, period)
-  const known = await findRecorded(tx, environment, confirmed, lineage)
-  if (!known) return insertPurchase(tx, environment, confirmed, lineage, owner, period)
-  if (known.lineage !== lineage.id) return null
-  await confirmPurchase(tx, environment, known.id, period)
-  return known.id
+  { group, others, known }: Located,
+  { owner }: Ownership,
+  evidence: Extract<Evidence, { is: 'confirmed' }> | null,
+): Promise<string | undefined> {
+  const subject = evidence?.subject ?? known?.subject ?? null
+  if (subject === null) return known?.id ?? insertPurchase(tx, environment, claim, group.lineage, owner)
+  const writing = { isConnected: evidence?.isConnected ?? false, owner, triggers: claim.triggers }
+  for (const other of others) await writeReports(tx, environment, other, writing)
+  const { rows } = await tx.query<{ now: number }>('select (extract(epoch from clock_timestamp()) * 1000)::bigint as now')
+  const claimed = { subject, said: saidByClaim(claim, subject, rows[0]!.now), screen: claim.screen }
+  return (await writeReports(tx, environment, group, { ...writing, claimed })).purchases.get(subject)
 }
+
+/** `former`: the purchase as it was shown to the user who had it before a transfer. */
+export type CreatedPurchase = { purchase: PurchaseRow; former: PurchaseRow | null }
 
 /**
  * Records a purchase as the store confirms it, or as the caller states it when no confirmation is required; then updates everything that
@@ -62,32 +72,41 @@ export async function createPurchase(
   user: string,
   input: PurchaseInput,
   evidence: Evidence,
-): Promise<PurchaseRow> {
-  const claim = await validatePurchase(tx, environment, input)
+): Promise<CreatedPurchase> {
+  const isSigned = input.app_store_data?.signed_transaction !== undefined
+  const claim = await validatePurchase(tx, environment, isSigned && evidence.is === 'confirmed' ? withSigned(input, evidence) : input)
   await requireUser(tx, environment, user)
-  // The signature cannot be verified here, so the transaction is not confirmed.
-  if (claim === null) throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
-  const { lineage, known } = await lockClaimedLineage(tx, environment, claim)
+  if (claim === null) {
+    acceptedConfirmation(evidence)
+    throw new Refusal('purchase_fraud', 'the signed transaction is not confirmed by a known certificate of the store')
+  }
+  const located = await (evidence.is === 'confirmed'
+    ? locateConfirmed(tx, environment, claim, evidence)
+    : locateClaimed(tx, environment, claim))
+  const { group, others, known } = located
+  const { lineage } = group
   if (known && (known.user_id === user || (await hasShare(tx, environment, lineage.id, user))))
     throw alreadyExists('the transaction is recorded already')
-  const { owner, former, by } = await resolveOwner(tx, environment, lineage, user)
-  const periods = acceptedPeriods(evidence)
-  const posted = await postedUsersOf(tx, environment, claim)
-  const owners = [owner, ...(former === null ? [] : [former])]
+  if (group.isConflict && known && known.user_id !== ownerOf(group)) throw conflict('the transaction belongs to another user')
+  const transferred = [lineage, ...group.younger].some(one => one.transferred)
+  const ownership = await resolveOwner(tx, environment, { user_id: ownerOf(group), transferred }, user)
+  const { owner, former, by } = ownership
+  const confirmation = acceptedConfirmation(evidence)
+  const transactions = [group, ...others].flatMap(({ reports }) => reports.flatMap(transactionsOfReport))
+  const claimed = transactionIdOf(claim) ?? []
+  const posted = await postedUsersOf(tx, environment, claim.platform, [...new Set(transactions.concat(claimed))])
+  const owners = [owner, former, ...others.map(ownerOf)].filter(one => one !== null)
   // Lock the claiming user too, even if a share changes no facts of this user: a concurrent erasure would otherwise miss the share.
   await lockUsers(tx, environment, [user, ...owners], posted)
+  const before = former !== null && known ? await getPurchase(tx, environment, former, known.id) : null
+  const id = await write(tx, environment, claim, located, ownership, confirmation)
+  if (id === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
   await claimLineage(tx, environment, lineage, user, by)
-  const written: string[] = []
-  for (const period of periods ?? []) {
-    const recorded = await writeConfirmed(tx, environment, claim, lineage, owner, period)
-    if (recorded) written.push(recorded)
-  }
-  if (periods === null && !known) written.push(await insertPurchase(tx, environment, claim, lineage, owner, null))
   await updateTraitsByPurchase(tx, environment, owner, {
     platform: TARGET_PLATFORM[claim.platform],
     country: claim.country,
     at: claim.purchasedAt,
   })
   await refold(tx, environment, [...new Set([...owners, ...posted])].sort())
-  return getPurchase(tx, environment, user, known?.id ?? written[0]!)
+  return { purchase: await getPurchase(tx, environment, user, id), former: before }
 }

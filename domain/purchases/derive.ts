@@ -32,16 +32,18 @@ export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: 
   const all = [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(deriveLineage)
   if (all.length === 0) return
   const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)
-  const emitted = (id: number) => `{${(of.get(id) ?? []).flatMap(({ once, mark }) => once ?? mark ?? []).join(',')}}`
+  const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ told }) => told))
   const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
+  const takenBackTold = (id: number) => of.get(id)?.find(e => e.takenBackTold !== undefined)?.takenBackTold ?? null
   await tx.query({
     name: 'derive-purchases',
     text: `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last,
-             emitted = p.emitted || d.emitted::text[], refund_told = coalesce(d.refund_told, p.refund_told)
-           from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::text[], $6::numeric[])
-             d(id, access_until, run_started_at, is_last, emitted, refund_told)
-           where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted, d.refund_told)
-             is distinct from (d.access_until, d.run_started_at, d.is_last, '{}', null)`,
+             emitted = p.emitted || array(select jsonb_array_elements_text(d.emitted)), refund_told = coalesce(d.refund_told, p.refund_told),
+             taken_back_told = coalesce(d.taken_back_told, p.taken_back_told)
+           from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::jsonb[], $6::numeric[],
+             $7::numeric[]) d(id, access_until, run_started_at, is_last, emitted, refund_told, taken_back_told)
+           where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted)
+             is distinct from (d.access_until, d.run_started_at, d.is_last, '[]'::jsonb)`,
     values: [
       all.map(d => d.id),
       all.map(d => d.access_until),
@@ -49,6 +51,7 @@ export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: 
       all.map(d => d.is_last),
       all.map(d => emitted(d.id)),
       all.map(d => refundTold(d.id)),
+      all.map(d => takenBackTold(d.id)),
     ],
   })
 }

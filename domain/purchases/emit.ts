@@ -1,5 +1,4 @@
 import type { Tx } from '../../store/connect.ts'
-import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { eventType } from '../events/catalogue.ts'
 import { type Entry, NO_MONEY, toEntry, transactionKey } from '../events/entry.ts'
@@ -7,22 +6,29 @@ import type { EventInput } from '../events/item.ts'
 import { findTransactions } from '../events/look-up.ts'
 import { decimal, defaultProceeds, negated, times } from '../events/money.ts'
 import { appendEntries } from '../events/write.ts'
+import { parseTime } from '../subscriptions/period.ts'
 import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { micros } from '../time/instant.ts'
 
+/** The events that a purchase emits at most once. */
+export type OnceOnly = 'begin' | 'changed' | 'level' | 'retry' | 'still_active' | 'expired'
+
 /**
- * A catalogue event of a purchase. `once`: a key among the events that a purchase emits at most once. The others are emitted with each
- * change of the fact: `mark` says until the next change that auto-renew off was told, `refundTold` what was told of refunds in sum.
- * `amount`: the value, without sign.
+ * A catalogue event of a purchase. `told`: the entry that says in the purchase's `emitted` that the log has it. `id`: its id in the log, the same
+ * whenever it is told.
  */
 export type Emission = {
   purchase: PurchaseRow
   slug: string
   at: string
-  once?: 'begin' | 'changed' | 'retry' | 'refunded' | 'still_active' | 'expired'
-  mark?: 'canceled'
+  told: OnceOnly | (string & {})
+  id: string
+  /** What the log says with this event of refunds, and of what was taken back of them, in sum. */
   refundTold?: string
+  takenBackTold?: string
+  /** The value, without sign; `paid`: the purchase of which it is a part, by default the event's own. */
   amount?: string
+  paid?: PurchaseRow
   oldProduct?: string
   /** When the told fact happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }
@@ -30,14 +36,21 @@ export type Emission = {
   loyal?: boolean
 }
 
+/** What names an event that a purchase emits at most once. */
+export const toldOnce = (purchase: PurchaseRow, told: OnceOnly): Pick<Emission, 'purchase' | 'told' | 'id'> => ({
+  purchase,
+  told,
+  id: `${purchase.id}:${told}`,
+})
+
 /** First character of the service's event ids. Callers cannot send it, so the ids never collide with theirs. */
 const OWN_PREFIX = '~'
 
-function itemOf({ purchase: p, slug, at, once, amount, oldProduct }: Emission): EventInput {
+function itemOf({ purchase: p, slug, at, id, amount, paid = p, oldProduct }: Emission): EventInput {
   const original = p.original_transaction_id ?? p.subscription_id ?? p.purchase_token
   const transaction = p.transaction_id ?? p.order_id
   return {
-    event_id: `${OWN_PREFIX}${p.id}:${once ?? orderedId(slug)}`,
+    event_id: `${OWN_PREFIX}${id}`,
     event_name: slug,
     customer_uid: p.user_id!,
     happened_at: at,
@@ -52,18 +65,19 @@ function itemOf({ purchase: p, slug, at, once, amount, oldProduct }: Emission): 
       ...(p.expires_at !== null && { expires_at: p.expires_at }),
       ...(p.grace_period_expires_at !== null && { grace_period_expires_at: p.grace_period_expires_at }),
     },
-    ...(amount !== undefined && { price: amount, currency: p.currency }),
+    ...(amount !== undefined && { price: amount, currency: paid.currency }),
     ...(p.country !== null && { device: { country: p.country } }),
   }
 }
 
 /** All amounts have the rate of the day of the purchase. A refund has it too, so a full refund equals the payment exactly. */
-function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
+function moneyOf({ purchase, slug, amount, paid = purchase, loyal }: Emission): Entry['money'] {
   if (amount === undefined) return NO_MONEY
   const type = eventType(slug)
   const price = type?.value === 'out' ? negated(decimal(amount)) : decimal(amount)
-  const proceeds = defaultProceeds(price, TARGET_PLATFORM[purchase.platform], purchase.is_subscription, loyal)
-  const { currency, rate } = purchase
+  const { currency, rate, proceeds_share: share } = paid
+  const proceeds =
+    share === null ? defaultProceeds(price, TARGET_PLATFORM[paid.platform], paid.is_subscription, loyal) : times(price, share)
   const usd = (value: string) => (rate === null ? null : times(value, rate))
   return { price, currency, proceeds, priceUsd: usd(price), proceedsUsd: usd(proceeds) }
 }
@@ -71,14 +85,19 @@ function moneyOf({ purchase, slug, amount, loyal }: Emission): Entry['money'] {
 /** A fact that is older than this when it is recorded is history: it is stored, and nobody acts on it. */
 const HISTORY_MS = 72 * 3_600_000
 
-/** Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording. */
-function triggers({ purchase: p, fact }: Emission): boolean {
+/**
+ * Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording.
+ * What was told of a lineage before it had a user counts as recorded when it got one. Stores tell the real time, also where the environment's
+ * clock runs ahead.
+ */
+function triggers({ purchase: p, fact }: Emission, clockOffsetMs: number): boolean {
   const { at, recorded } = fact ?? { at: p.purchased_at, recorded: p.created_at }
   const isCovered = fact === undefined || at <= p.created_at
-  return (p.triggers || !isCovered) && Date.parse(recorded) - Date.parse(at) <= HISTORY_MS
+  const known = Math.max(Date.parse(recorded), parseTime(p.owned_at) ?? 0) - (p.verified_at === null ? 0 : clockOffsetMs)
+  return (p.triggers || !isCovered) && known - Date.parse(at) <= HISTORY_MS
 }
 
-function entryOf(environment: Environment, emission: Emission): Entry {
+function entryOf(environment: Environment, emission: Emission, clockOffsetMs: number): Entry {
   const item = itemOf(emission)
   const platform = TARGET_PLATFORM[emission.purchase.platform]
   const known = {
@@ -87,23 +106,23 @@ function entryOf(environment: Environment, emission: Emission): Entry {
     user: emission.purchase.user_id,
     platform,
     transactionKey: transactionKey(item, platform),
-    triggers: triggers(emission),
+    triggers: triggers(emission, clockOffsetMs),
   }
   return { ...toEntry(environment, known), money: moneyOf(emission), purchase: emission.purchase.id }
 }
 
 /** Order of events at the same instant: begins first, then changes of facts, then the ends that follow from them. */
-const RANK = { begin: 0, changed: 1, retry: 2, refunded: 2, still_active: 3, expired: 4 }
-const rank = ({ once }: Emission) => (once ? RANK[once] : 2)
+const RANK: Record<OnceOnly, number> = { begin: 0, changed: 1, level: 1, retry: 2, still_active: 3, expired: 4 }
+const rank = ({ told }: Emission) => (told in RANK ? RANK[told as OnceOnly] : 2)
 
 /**
  * Appends the events to the log, in the order of their times. This is the last statement of its transaction. An event is left out when a
- * posted event has the same (platform, transaction id).
+ * posted event has the same (platform, transaction id). `clockOffsetMs`: how far the environment's clock runs ahead.
  */
-export async function emit(tx: Tx, environment: Environment, emissions: Emission[]): Promise<void> {
+export async function emit(tx: Tx, environment: Environment, emissions: Emission[], clockOffsetMs: number): Promise<void> {
   if (emissions.length === 0) return
   const sorted = [...emissions].sort((a, b) => (a.at === b.at ? rank(a) - rank(b) : a.at < b.at ? -1 : 1))
-  const entries = sorted.map(emission => entryOf(environment, emission))
+  const entries = sorted.map(emission => entryOf(environment, emission, clockOffsetMs))
   const posted = await findTransactions(
     tx,
     environment,

@@ -1,61 +1,120 @@
-import { compareAmounts, minus } from '../events/money.ts'
+import { compareAmounts, minus, plus } from '../events/money.ts'
 import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
-import type { Emission } from './emit.ts'
+import { periodOf } from '../subscriptions/recorded.ts'
+import { type Emission, toldOnce } from './emit.ts'
 
-// The events of what is stated about a purchase: auto-renew off, billing retry, refund. They follow from the difference between the facts and
-// what was told of them, so the log agrees with the money whichever way the facts came in.
+// The events of what is stated about a purchase: auto-renew off, billing retry, refund. What is stated is counted, and what the log has is counted:
+// the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
 
 const isTrial = ({ amount }: PurchaseRow) => compareAmounts(amount, '0') === 0
 
-/** Each time that auto-renew is switched off. The store does not date it: the event has the time of the statement. */
-function cancellation(purchase: PurchaseRow): Emission[] {
-  if (!purchase.is_subscription || purchase.auto_renewing || purchase.emitted.includes('canceled')) return []
-  const slug = isTrial(purchase) ? 'trial_canceled' : 'subscription_canceled'
-  const { created_at, auto_renew_off_at: offAt } = purchase
-  const known = { purchase, slug, mark: 'canceled' as const }
-  // The purchase was recorded with auto-renew off: the event is as old as the purchase.
-  if (offAt === null || offAt <= created_at) return [{ ...known, at: created_at }]
-  return [{ ...known, at: offAt, fact: { at: offAt, recorded: offAt } }]
+/** How often the purchases' events of a kind are in the log. */
+const timesTold = (purchases: PurchaseRow[], told: string): number =>
+  purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === told).length, 0)
+
+type Step = { purchase: PurchaseRow; at: number }
+
+/** Each time that auto-renew is switched off, in order: every other change. */
+const offSteps = (purchase: PurchaseRow): Step[] =>
+  periodOf(purchase)
+    .autoRenewChanges.filter((_, i) => i % 2 === 0)
+    .map(at => ({ purchase, at }))
+
+const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+/** The event has the time at which the step became known. */
+function cancellation({ purchase, at: ms }: Step): Pick<Emission, 'at' | 'fact'> {
+  const { created_at, verified_at } = purchase
+  const at = iso(ms)
+  if (at <= created_at) return { at: created_at, ...(verified_at !== null && { fact: { at, recorded: created_at } }) }
+  const recorded = verified_at === null ? at : recordedAt(purchase)
+  return { at: recorded, fact: { at, recorded } }
+}
+
+/** Cancellations of a lineage are counted together, those of trials and of paid periods apart. */
+function cancellations(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean): Emission[] {
+  const steps = purchases.filter(purchase => purchase.is_subscription && !isWaiting(purchase)).flatMap(offSteps)
+  const bySlug = Map.groupBy(steps, ({ purchase }) => (isTrial(purchase) ? 'trial_canceled' : 'subscription_canceled'))
+  return [...bySlug].flatMap(([slug, of]) => {
+    const told = timesTold(purchases, slug)
+    const untold = of.sort((a, b) => a.at - b.at).slice(told)
+    return untold.map((step, i) => ({
+      ...cancellation(step),
+      purchase: step.purchase,
+      slug,
+      told: slug,
+      id: `${step.purchase.lineage}:${slug}:${told + i + 1}`,
+    }))
+  })
 }
 
 /** Once per period: a retry that is cleared and set again is the same failing charge. */
 function retry(purchase: PurchaseRow): Emission[] {
-  if (purchase.billing_retry_at === null) return []
+  const at = purchase.first_retry_at ?? purchase.billing_retry_at
+  if (at === null) return []
   const slug = isTrial(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
   const recorded = recordedAt(purchase)
-  return [{ purchase, slug, at: recorded, once: 'retry', fact: { at: purchase.billing_retry_at, recorded } }]
+  return [{ ...toldOnce(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
 }
 
 /** What went back of a purchase; never more than was paid, as in the customer's figures. */
-function refundedAmount({ refunded_at, refunded_amount, amount }: PurchaseRow): string {
+export function refundedAmount({ refunded_at, refunded_amount, amount }: PurchaseRow): string {
   if (refunded_at === null) return '0'
   return refunded_amount !== null && compareAmounts(refunded_amount, amount) < 0 ? refunded_amount : amount
 }
 
-/** The difference between what went back and what was told of it: a refund, or a refund that was taken back. */
-function refund(purchase: PurchaseRow): Emission[] {
-  const { refunded_at: at, is_subscription, refund_told } = purchase
+type Money = Pick<Emission, 'slug' | 'at' | 'amount'> & Required<Pick<Emission, 'told'>> & Partial<Emission>
+
+const counted = (purchase: PurchaseRow, { fact, ...event }: Money, recorded: string): Emission => ({
+  ...event,
+  purchase,
+  id: `${purchase.id}:${event.told}:${timesTold([purchase], event.told) + 1}`,
+  fact: fact ?? { at: event.at, recorded },
+})
+
+/**
+ * What went back in all, whether or not it was taken back, and what was taken back, each as far as the log does not say it yet. A refund that was
+ * taken back before it was told is told as both.
+ */
+function refunds(purchase: PurchaseRow): Emission[] {
+  const { refunded_at, is_subscription, refund_told, taken_back, taken_back_told } = purchase
   const recorded = recordedAt(purchase)
-  const refunded = refundedAmount(purchase)
-  const difference = minus(refunded, refund_told)
-  const sign = compareAmounts(difference, '0')
-  if (sign < 0) {
-    const [amount, fact] = [minus(refund_told, refunded), { at: recorded, recorded }]
-    return [{ purchase, slug: 'refund_reversed', at: recorded, amount, refundTold: refunded, fact }]
-  }
-  if (at === null) return []
+  const at = refunded_at ?? recorded
   const slug = is_subscription ? 'subscription_refunded' : 'in_app_refunded'
-  const fact = { at, recorded }
-  if (sign > 0) return [{ purchase, slug, at, amount: difference, refundTold: refunded, fact }]
+  const rise = minus(plus(refundedAmount(purchase), taken_back), plus(refund_told, taken_back_told))
+  const fall = minus(taken_back, taken_back_told)
+  const events: Emission[] = []
+  let told = refund_told
   // A free period that is refunded ends, but no money goes back.
-  return isTrial(purchase) ? [{ purchase, slug, at, amount: '0', once: 'refunded', fact }] : []
+  const isFree = isTrial(purchase) && refunded_at !== null && !purchase.emitted.includes('refunded')
+  if (compareAmounts(rise, '0') > 0 || isFree) {
+    const amount = isFree ? '0' : rise
+    told = plus(told, amount)
+    events.push(counted(purchase, { slug, at, told: 'refunded', amount, refundTold: told }, recorded))
+  }
+  if (compareAmounts(fall, '0') > 0) {
+    const sums = { refundTold: minus(told, fall), takenBackTold: taken_back }
+    events.push(counted(purchase, { slug: 'refund_reversed', at: recorded, told: 'refund_reversed', amount: fall, ...sums }, recorded))
+  }
+  return events
 }
 
 /**
- * The events of stated facts that are not told yet; those of a purchase whose begin waits come after its begin. A family-shared purchase has
- * none: the subscription belongs to another user.
+ * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
+ * billing retry after the begin of the next period. A
+ * family-shared purchase has none: the subscription belongs to another user.
  */
-export const factEvents = (purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean): Emission[] =>
-  purchases
-    .filter(purchase => !purchase.is_family_shared && !isWaiting(purchase))
-    .flatMap(purchase => [...cancellation(purchase), ...retry(purchase), ...refund(purchase)])
+export function factEvents(
+  all: PurchaseRow[],
+  isWaiting: (purchase: PurchaseRow) => boolean,
+  beforeWaiting: ReadonlySet<PurchaseRow>,
+): Emission[] {
+  const purchases = all.filter(purchase => !purchase.is_family_shared)
+  const ready = purchases.filter(purchase => !isWaiting(purchase))
+  const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
+  return [
+    ...[...byLineage.values()].flatMap(of => cancellations(of, isWaiting)),
+    ...ready.filter(purchase => !beforeWaiting.has(purchase)).flatMap(retry),
+    ...ready.flatMap(refunds),
+  ]
+}

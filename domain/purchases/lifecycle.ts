@@ -1,11 +1,11 @@
-import { LOYAL_DAYS } from '../events/money.ts'
+import { LOYAL_DAYS, times } from '../events/money.ts'
 import { type Link, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
 import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import { timedEventsOf } from '../subscriptions/timed-events.ts'
 import type { Waiting } from '../subscriptions/waiting.ts'
-import type { Emission } from './emit.ts'
+import { type Emission, toldOnce } from './emit.ts'
 
 type Run = Link<KnownPeriod>[]
 type Followed = { subscription: Subscription; waiting: Waiting }
@@ -40,10 +40,26 @@ const beginnings = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
   runsOf(links).flatMap(run =>
     run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
       if (!purchase || begins.has(purchase)) return []
-      const base = { purchase, slug: beginning(run, i), at: purchase.purchased_at, once: 'begin' as const }
+      const base = { ...toldOnce(purchase, 'begin'), slug: beginning(run, i), at: purchase.purchased_at }
       return [trial ? base : { ...base, amount: purchase.amount }]
     }),
   )
+
+/** What is left of the price of a period that the next one ends, by its time. */
+function unusedPart(before: PurchaseRow, next: PurchaseRow): string {
+  const [begin, end, cut] = [before.purchased_at, before.expires_at ?? next.purchased_at, next.purchased_at].map(time => Date.parse(time))
+  const share = end! > begin! ? Math.max(0, end! - cut!) / (end! - begin!) : 0
+  return times(before.amount, share.toFixed(12))
+}
+
+/** Only on the store's word. The value of an upgrade is a part of the price of the period before. */
+function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
+  const { level } = purchase
+  if (level === null) return []
+  const event = toldOnce(purchase, 'level')
+  if (level.is === 'downgrade') return [{ ...event, slug: 'subscription_downgraded' }]
+  return [{ ...event, slug: 'subscription_upgraded', amount: level.refunded ?? unusedPart(before, purchase), paid: before }]
+}
 
 /** Only within a run: a purchase after its end is a start, whichever product it has. */
 const productChanges = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
@@ -53,8 +69,9 @@ const productChanges = ({ links }: Subscription, { begins }: Waiting): Emission[
       const before = purchases[i - 1]
       if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
       if (begins.has(before) || begins.has(purchase)) return []
-      const oldProduct = shownProduct(before)
-      return [{ purchase, slug: 'subscription_product_changed', at: purchase.purchased_at, once: 'changed', oldProduct }]
+      const known = { at: purchase.purchased_at, oldProduct: shownProduct(before) }
+      const changed = { ...toldOnce(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
+      return [changed, ...levelChange(purchase, before).map(level => ({ ...level, ...known }))]
     })
   })
 
@@ -66,10 +83,10 @@ const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: nu
     if (!purchase || due > now) return []
     if (slug === 'trial_still_active') {
       const fact = { at: iso(due), recorded: later(purchase.created_at, iso(due)) }
-      return begins.has(purchase) ? [] : [{ purchase, slug, at: iso(now), once: 'still_active', fact }]
+      return begins.has(purchase) ? [] : [{ ...toldOnce(purchase, 'still_active'), slug, at: iso(now), fact }]
     }
     const fact = { at: iso(at!), recorded: later(recordedAt(purchase), iso(at!)) }
-    return ends.has(purchase) ? [] : [{ purchase, slug, at: fact.at, once: 'expired', fact }]
+    return ends.has(purchase) ? [] : [{ ...toldOnce(purchase, 'expired'), slug, at: fact.at, fact }]
   })
 
 /**
@@ -79,7 +96,7 @@ const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: nu
 export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Emission[] {
   const oneTime: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
-    .map(purchase => ({ purchase, slug: 'in_app_purchase', at: purchase.purchased_at, once: 'begin' as const, amount: purchase.amount }))
+    .map(purchase => ({ ...toldOnce(purchase, 'begin'), slug: 'in_app_purchase', at: purchase.purchased_at, amount: purchase.amount }))
   const recurring = subscriptions.flatMap(({ subscription, waiting }) => [
     ...beginnings(subscription, waiting),
     ...productChanges(subscription, waiting),

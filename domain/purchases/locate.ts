@@ -1,12 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { type Lineage, lockLineage, lockLineageOf } from './lineage.ts'
 import type { Claim } from './validate.ts'
 
-type RecordedTransaction = { id: string; user_id: string | null; lineage: number }
+export type RecordedTransaction = { id: string; user_id: string | null; lineage: number; subject: string | null }
 
-const transactionIdOf = (claim: Claim) => claim.transaction ?? claim.order
+export const transactionIdOf = (claim: Pick<Claim, 'transaction' | 'order'>) => claim.transaction ?? claim.order
 
 /** The purchase with the claimed transaction id. */
 async function findById(tx: Tx, environment: Environment, claim: Claim): Promise<RecordedTransaction | undefined> {
@@ -14,7 +13,7 @@ async function findById(tx: Tx, environment: Environment, claim: Claim): Promise
   if (transaction === null) return undefined
   const { rows } = await tx.query<RecordedTransaction>({
     name: 'find-transaction',
-    text: `select id::text, user_id, lineage from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = $3`,
+    text: `select id::text, user_id, lineage, subject from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = $3`,
     values: [environment, claim.platform, transaction],
   })
   return rows[0]
@@ -25,7 +24,7 @@ async function findPeriod(tx: Tx, claim: Claim, lineage: Lineage): Promise<Recor
   if (claim.platform !== 'stripe' && claim.platform !== 'play_store') return undefined
   const { rows } = await tx.query<RecordedTransaction>({
     name: 'find-period',
-    text: `select id::text, user_id, lineage from purchases where lineage = $1 and store_product_id = $2
+    text: `select id::text, user_id, lineage, subject from purchases where lineage = $1 and store_product_id = $2
              and ($3::text is null or coalesce(transaction_id, order_id) is null)
              and case when is_subscription then $4 >= purchased_at and $4 < expires_at else true end
            limit 1`,
@@ -59,16 +58,4 @@ export async function lockClaimedLineage(
   // A concurrent request recorded it in another lineage, between the search and the lock.
   const other = await lockLineageOf(tx, known.lineage)
   return other ? { lineage: other, known } : { lineage, known: undefined }
-}
-
-/** Users with posted events of the transaction. The purchase supersedes these events, so the facts of these users change. */
-export async function postedUsersOf(tx: Tx, environment: Environment, claim: Claim): Promise<string[]> {
-  const transaction = transactionIdOf(claim)
-  if (transaction === null) return []
-  const { rows } = await tx.query<{ user_id: string }>({
-    name: 'posted-for',
-    text: `select user_id from events where environment = $1 and transaction_key = $2 and purchase is null and user_id is not null`,
-    values: [environment, `${TARGET_PLATFORM[claim.platform]}:${transaction}`],
-  })
-  return rows.map(row => row.user_id)
 }

@@ -1,11 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
-import { compareAmounts } from '../events/money.ts'
+import { compareAmounts, minus, plus } from '../events/money.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
-import { STILL_ACTIVE_MS } from '../subscriptions/timed-events.ts'
+import { periodOf } from '../subscriptions/recorded.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
+import { refundedAmount } from './fact-events.ts'
 import { lockLineageOf } from './lineage.ts'
 import { getPurchase } from './read.ts'
 import { lockPurchase } from './record.ts'
@@ -23,25 +24,17 @@ type PurchaseChange = {
 
 const givenTime = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
 
-/** Whether auto-renew was off when the trial was two days old. The event of that day is then not emitted when auto-renew is on again. */
-function missedStillActive(row: PurchaseRow, now: string): boolean {
-  const due = Date.parse(row.purchased_at) + STILL_ACTIVE_MS
-  return row.auto_renew_off_at !== null && Date.parse(row.auto_renew_off_at) <= due && due <= Date.parse(now)
-}
-
 /** The facts with the change applied. Removing a fact removes the facts that depend on it. */
 function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseRow {
   const merged = { ...row }
   if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
     merged.auto_renewing = change.is_auto_renewing
     merged.auto_renew_off_at = change.is_auto_renewing ? null : now
-    if (change.is_auto_renewing) {
-      merged.emitted = row.emitted.filter(event => event !== 'canceled')
-      if (missedStillActive(row, now)) merged.emitted.push('still_active')
-    }
+    merged.auto_renew_changes = [...periodOf(row).autoRenewChanges, Date.parse(now)].map(ms => ms / 1000)
   }
   if (change.expires_at !== undefined) merged.expires_at = wholeSecond(change.expires_at)
   if (change.billing_retry_at !== undefined) merged.billing_retry_at = givenTime(change.billing_retry_at)!
+  merged.first_retry_at = row.first_retry_at ?? merged.billing_retry_at
   if (change.grace_period_expires_at !== undefined) merged.grace_period_expires_at = givenTime(change.grace_period_expires_at)!
   else if (change.billing_retry_at === null) merged.grace_period_expires_at = null
   if (change.refunded_at !== undefined) merged.refunded_at = givenTime(change.refunded_at)!
@@ -51,6 +44,8 @@ function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseR
   // The same amount in another notation is not a change.
   if (merged.refunded_amount !== null && row.refunded_amount !== null && compareAmounts(merged.refunded_amount, row.refunded_amount) === 0)
     merged.refunded_amount = row.refunded_amount
+  const fall = minus(refundedAmount(row), refundedAmount(merged))
+  if (compareAmounts(fall, '0') > 0) merged.taken_back = plus(row.taken_back, fall)
   return merged
 }
 
@@ -90,12 +85,14 @@ function validateState(row: PurchaseRow, change: PurchaseChange): void {
 const FACTS = [
   'auto_renewing',
   'auto_renew_off_at',
+  'auto_renew_changes',
   'expires_at',
   'billing_retry_at',
+  'first_retry_at',
   'grace_period_expires_at',
   'refunded_at',
   'refunded_amount',
-  'emitted',
+  'taken_back',
 ] as const
 
 async function writeFacts(tx: Tx, row: PurchaseRow): Promise<void> {

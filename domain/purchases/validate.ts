@@ -6,6 +6,7 @@ import { NO_PRODUCT_ID, PRODUCT_ID } from '../products/product.ts'
 import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
+import { isRecurring } from './linked.ts'
 
 /** A purchase to record, with all defaults filled in. Times are whole seconds. */
 export type Claim = StoreClaim & {
@@ -47,9 +48,6 @@ function requireFields(input: PurchaseInput): { currency: string; price: string;
   if (missing.length > 0) throw invalidFields(missing)
   return { currency: input.currency!.toUpperCase(), price: input.price!, purchased_at: wholeSecond(input.purchased_at!) }
 }
-
-const isRecurring = ({ type, duration }: LinkedProduct): boolean =>
-  type === null ? duration !== null : type === 'subscription' || type === 'subscription_with_promo'
 
 function validateOneTime(input: PurchaseInput): Detail[] {
   const faults: Detail[] = []

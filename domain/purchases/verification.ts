@@ -2,41 +2,29 @@ import type { Db } from '../../store/connect.ts'
 import type { EnvironmentKind } from '../environment.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { Refusal } from '../refusal.ts'
-import { findStoreConfig, isConnected, openStoreSecret, type StoreConfig } from '../stores/config.ts'
+import type { StoreReport } from '../store-facts/statement.ts'
+import { CONFIGURATION_OF_STORE, findStoreConfig, isConnected, type StoreConfig, type StoreValue, storeValue } from '../stores/config.ts'
 import type { Store } from '../subscriptions/purchase.ts'
-import type { StoreClaim } from './claim.ts'
+import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
 
 /** Which callers may record a purchase that no store confirms: none; those with the Secret Key (in the sandbox all); all. */
 export type UnverifiedPurchases = 'none' | 'secret' | 'all'
 
-/** A period or charge as the store reports it. Times are whole seconds, UTC. */
-export type StorePeriod = {
-  transaction: string | null
-  order: string | null
-  product: string
-  basePlan: string | null
-  isSubscription: boolean
-  currency: string
-  price: string
-  purchasedAt: string
-  expiresAt: string | null
-  periodType: 'normal' | 'trial' | 'intro' | null
-  autoRenewing: boolean
-  neverRenews: boolean
-  billingRetryAt: string | null
-  graceUntil: string | null
-  refundedAt: string | null
-  refundedAmount: string | null
-}
+/** A transaction of the App Store that only its signature identifies. */
+export type SignedClaim = { platform: 'app_store'; signedTransaction: string }
 
-/** The result of asking a store. `periods`: the claimed one first, then all others that the store reports for the lineage. */
-export type VerificationResult = { is: 'confirmed'; periods: [StorePeriod, ...StorePeriod[]] } | { is: 'unknown' }
+/** What the store says of a claim: everything that it knows of the lineage. `lineage` and `subject` name the claimed transaction in the reports. */
+export type Confirmation = { environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
+/** The result of asking a store. */
+export type VerificationResult = ({ is: 'confirmed' } & Confirmation) | { is: 'unknown' } | { is: 'no_answer' }
+
+/** `config` null: nothing is stored for the store. */
 type Inquiry = {
-  claim: StoreClaim
+  claim: StoreClaim | SignedClaim
   environment: EnvironmentKind
-  config: StoreConfig
-  secret: (name: string) => string | null
+  config: StoreConfig | null
+  secret: StoreValue
   signal: AbortSignal
 }
 
@@ -46,49 +34,65 @@ export type Verifiers = Partial<Record<Store, Verify>>
 
 /**
  * What supports a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: it does not.
- * no_answer: the store failed or was too slow. no_verifier: this service cannot ask the connected store.
+ * no_answer: the store failed or was too slow. no_verifier: this service cannot ask the connected store. other_environment: the store confirms a
+ * purchase of the other environment (App Review buys in the sandbox). `isConnected`: the store can be asked.
  */
-export type Evidence = VerificationResult | { is: 'accepted' } | { is: 'unconfirmed' } | { is: 'no_answer' } | { is: 'no_verifier' }
+export type Evidence =
+  | ({ is: 'confirmed'; isConnected: boolean } & Confirmation)
+  | ({ is: 'other_environment' } & Confirmation)
+  | Exclude<VerificationResult, { is: 'confirmed' }>
+  | { is: 'accepted' }
+  | { is: 'unconfirmed' }
+  | { is: 'no_verifier' }
 
-const CONFIGURATION = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 const TIMEOUT_MS = 10_000
 
 type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
 
 /** The configuration of the store that can confirm the claim. */
-export const configOfStore = (db: Db, project: number, { platform }: StoreClaim): Promise<StoreConfig | null> =>
-  findStoreConfig(db, project, CONFIGURATION[platform])
+export const configOfStore = (db: Db, project: number, { platform }: { platform: Store }): Promise<StoreConfig | null> =>
+  findStoreConfig(db, project, CONFIGURATION_OF_STORE[platform])
+
+/** What a store is asked about. */
+export const claimToVerify = (input: PurchaseInput): StoreClaim | SignedClaim => {
+  const claim = storeClaim(input)
+  return claim ?? { platform: 'app_store', signedTransaction: input.app_store_data!.signed_transaction! }
+}
 
 /**
- * Asks the store, if the project has connected it. Call it outside of a transaction: it waits for the store. It does not throw for a failure of
- * the store.
+ * Asks the store, if the project has connected it; a signature is verified in any case. Call it outside of a transaction: it waits for the store. It
+ * does not throw for a failure of the store.
  */
 export async function gatherEvidence(
   { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
   project: number,
   environment: EnvironmentKind,
-  claim: StoreClaim | null,
+  claim: StoreClaim | SignedClaim,
   config: StoreConfig | null,
 ): Promise<Evidence> {
-  // The signature cannot be verified here, so a signed transaction is not confirmed.
-  if (claim === null) return { is: 'unknown' }
-  const platform = CONFIGURATION[claim.platform]
-  if (config === null || !isConnected(config)) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
+  const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
+  const canAsk = config !== null && isConnected(config, environment, value)
+  const isSigned = 'signedTransaction' in claim
+  if (!isSigned && !canAsk) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
-  if (!verify) return { is: 'no_verifier' }
-  const secret = (name: string) => openStoreSecret(secrets, project, platform, config, name)
-  return verify({ claim, environment, config, secret, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => ({ is: 'no_answer' as const }))
+  if (!verify) return { is: isSigned ? 'unknown' : 'no_verifier' }
+  const result = await verify({ claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
+  if (result === null) return { is: 'no_answer' }
+  if (result.is !== 'confirmed') return result
+  return result.environment === environment ? { ...result, isConnected: canAsk } : { ...result, is: 'other_environment' }
 }
 
-/** The store's periods; null when the claim needs no confirmation. Throws `purchase_fraud`, `network_error` or `not_available`. */
-export function acceptedPeriods(evidence: Evidence): StorePeriod[] | null {
+/** What the store says; null when the claim needs no confirmation. Throws `purchase_fraud`, `network_error` or `not_available`. */
+export function acceptedConfirmation(evidence: Evidence): Extract<Evidence, { is: 'confirmed' }> | null {
   switch (evidence.is) {
     case 'confirmed':
-      return evidence.periods
+      return evidence
     case 'accepted':
       return null
     case 'unknown':
       throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
+    case 'other_environment':
+      throw new Refusal('purchase_fraud', 'the store confirms the purchase for the other environment')
     case 'unconfirmed':
       throw new Refusal('purchase_fraud', 'no store confirms the purchase')
     case 'no_answer':

@@ -11,6 +11,7 @@ import { recreateJobs } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { IS_ORPHANED_REPORT_RUN, repairReportRuns } from '../reports/orphans.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
+import { nextTurnOfLane, STORE_LANE_DUE } from '../store-inbox/lanes.ts'
 import { type BlockProgress, lookAtRunBlocks, newBlockProgress } from './run-blocks.ts'
 
 // An orphan is unfinished, but has no job and no run with a job: nothing will ever continue it. Orphans must never exist; if one does, the
@@ -126,6 +127,20 @@ const stepsOverRuns = (kind: string, table: string): OrphanKind => ({
 const CANCELLATIONS = stepsOverRuns(CANCEL_DUE, 'automation_cancellations')
 const RUN_RELEASES = stepsOverRuns(RUN_RELEASE_DUE, 'automation_releases')
 
+const lanesOfStores = (kind: string, from: string): OrphanKind => ({
+  kind,
+  start: [0],
+  scan: scanSql(['id'], from, hasNoJob(`'${STORE_LANE_DUE}'`, 's.id'), 'id'),
+  repair: `select '${STORE_LANE_DUE}', l.id, e.id, ${nextTurnOfLane('l')}, null::int
+           from store_lanes l join environments e on e.project = l.project and e.kind = 'production'
+           where l.id = any ($1) and ${nextTurnOfLane('l')} is not null order by l.id for update of l`,
+})
+const PENDING_LANES = lanesOfStores(
+  STORE_LANE_DUE,
+  `(select distinct lane as id from store_inbox where state = 'pending' and lane > $2::bigint) p`,
+)
+const CHECKED_LANES = lanesOfStores('store_check', 'store_lanes where next_check_at is not null and id > $2::bigint')
+
 /** Runs of reports have no jobs; their workflows' runs have. */
 const REPORT_RUNS: OrphanKind = {
   kind: 'report-run',
@@ -160,6 +175,8 @@ const KINDS = [
   DELETED_INTEGRATIONS,
   CANCELLATIONS,
   RUN_RELEASES,
+  PENDING_LANES,
+  CHECKED_LANES,
   REPORT_RUNS,
   EXPORTS,
 ]

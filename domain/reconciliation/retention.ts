@@ -11,6 +11,7 @@ import { compactLedger } from '../ledger-history/compact.ts'
 import { dropSetAside } from '../log/set-aside.ts'
 import { dropExpiredScreens } from '../pending-screens/pending-screen.ts'
 import { dropDeletedReports, dropOldReportRuns } from '../reports/retention.ts'
+import { dropOldNotifications } from '../store-inbox/pending.ts'
 
 /**
  * Rows that are kept for a time. `drop` removes at most `batch` of those whose time is over, of all environments or of one, and returns how
@@ -40,6 +41,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
   { kind: 'setAside', isRealTime: true, drop: dropSetAside },
+  { kind: 'storeNotifications', isRealTime: true, drop: dropOldNotifications },
 ]
 
 /** Rows that one statement removes: it locks them for less than a second. */

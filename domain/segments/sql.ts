@@ -1,5 +1,5 @@
 import { type RawBuilder, sql } from 'kysely'
-import { and, compile, type Statement } from '../compose.ts'
+import { and, type CompiledSql, compile } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { DECIMAL_SQL, isDecimal, upper, versionParts } from './compare.ts'
 import type { Comparator, Condition } from './condition.ts'
@@ -134,7 +134,7 @@ export const membersSql = (
   conditions: readonly Condition[],
   segments: Segments,
   { now, first }: MembersOptions = {},
-): Statement => compile(members(environment, conditions, segments, now), first)
+): CompiledSql => compile(members(environment, conditions, segments, now), first)
 
 /** A statement that selects the ids of all users who meet the conditions. */
 export const memberIdsSql = (
@@ -142,7 +142,7 @@ export const memberIdsSql = (
   conditions: readonly Condition[],
   segments: Segments,
   { now, first }: MembersOptions = {},
-): Statement =>
+): CompiledSql =>
   compile(
     sql`select u.id from users u where u.environment = ${environment}::int and ${members(environment, conditions, segments, now)}`,
     first,

@@ -1,10 +1,20 @@
 import type { Db } from '../../store/connect.ts'
+import type { EnvironmentKind } from '../environment.ts'
 import { openText, type Secrets, sealText } from '../projects/secrets.ts'
+import type { Store } from '../subscriptions/purchase.ts'
 
 export type StorePlatform = 'apple' | 'google' | 'stripe' | 'paddle'
 
+/** The configuration of the store of a purchase. */
+export const CONFIGURATION_OF_STORE: Record<Store, StorePlatform> = {
+  app_store: 'apple',
+  play_store: 'google',
+  stripe: 'stripe',
+  paddle: 'paddle',
+}
+
 type Parts = { fields: readonly string[]; secrets: readonly string[] }
-const KEYED = { fields: [], secrets: ['api_key', 'webhook_secret'] }
+const KEYED = { fields: [], secrets: ['api_key', 'webhook_secret', 'sandbox_api_key', 'sandbox_webhook_secret'] }
 
 /** The fields and secrets of each store's configuration, in the order of the API's answers. */
 export const STORE_CONFIG_PARTS: Record<StorePlatform, Parts> = {
@@ -12,7 +22,7 @@ export const STORE_CONFIG_PARTS: Record<StorePlatform, Parts> = {
     fields: ['app_id', 'bundle_id', 'connect_key_identifier', 'connect_issuer_id', 'iap_key_identifier', 'iap_issuer_id'],
     secrets: ['shared_secret', 'connect_private_key', 'iap_private_key'],
   },
-  google: { fields: ['package_name'], secrets: ['service_account_key'] },
+  google: { fields: ['package_name', 'push_service_account'], secrets: ['service_account_key'] },
   stripe: KEYED,
   paddle: KEYED,
 }
@@ -61,13 +71,46 @@ export function openStoreSecret(
   return sealed === undefined ? null : openText(secrets, sealed, sealContext(project, platform, name))
 }
 
-const REQUIRED: Record<StorePlatform, string[]> = {
-  apple: ['bundle_id', ...IAP_TRIPLET],
-  google: ['package_name', 'service_account_key'],
-  stripe: ['api_key'],
-  paddle: ['api_key'],
+/** Fields and secrets by name, in clear; null: not stored. */
+export type StoreValue = (name: string) => string | null
+
+/** The stored fields and secrets of the configuration. A secret is opened when it is read. */
+export const storeValue =
+  (secrets: Secrets, project: number, config: StoreConfig): StoreValue =>
+  name =>
+    config.fields[name] ?? openStoreSecret(secrets, project, config.platform, config, name)
+
+/** Keys of test mode (Stripe) or of the sandbox account (Paddle). */
+const TEST_KEY = /^(sk_test_|rk_test_|pdl_sdbx_)/
+
+/** The key of the store's API and the secret of its webhooks; null: not stored. */
+export type StoreKeys = { apiKey: string | null; webhookSecret: string | null }
+
+/** The pair of an environment, for Stripe and Paddle. An `api_key` that says test counts, with its `webhook_secret`, as the sandbox pair. */
+export function storeKeys(environment: EnvironmentKind, value: StoreValue): StoreKeys {
+  const pair = (prefix: string): StoreKeys => ({ apiKey: value(`${prefix}api_key`), webhookSecret: value(`${prefix}webhook_secret`) })
+  const main = pair('')
+  const isTest = main.apiKey !== null && TEST_KEY.test(main.apiKey)
+  if (environment === 'production') return isTest ? NO_KEYS : main
+  const own = pair('sandbox_')
+  return isTest && own.apiKey === null ? { ...main, webhookSecret: main.webhookSecret ?? own.webhookSecret } : own
 }
 
-/** Whether the configuration is complete enough to ask the store about purchases. */
-export const isConnected = ({ platform, enabled, fields, secrets }: StoreConfig): boolean =>
-  enabled && REQUIRED[platform].every(name => name in fields || name in secrets)
+const NO_KEYS: StoreKeys = { apiKey: null, webhookSecret: null }
+
+/** Whether the configuration is complete enough to ask the store about purchases of the environment. */
+export function isConnected({ platform, enabled }: StoreConfig, environment: EnvironmentKind, value: StoreValue): boolean {
+  const hasAll = (names: string[]) => names.every(name => value(name) !== null)
+  if (!enabled) return false
+  switch (platform) {
+    case 'apple':
+      return hasAll(['bundle_id', ...IAP_TRIPLET])
+    case 'google':
+      return hasAll(['package_name', 'service_account_key'])
+    case 'stripe':
+    case 'paddle':
+      return storeKeys(environment, value).apiKey !== null
+    default:
+      return platform satisfies never
+  }
+}

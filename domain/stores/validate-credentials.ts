@@ -23,12 +23,16 @@ function isObject(text: string): boolean {
   }
 }
 
+/** Keys of live mode (Stripe) and of the live account (Paddle). */
+const LIVE_KEY = /^(sk_live_|rk_live_|pdl_live_)/
+
 function validateValue(platform: StorePlatform, name: string, value: string | null): string | null {
   const { fields, secrets } = STORE_CONFIG_PARTS[platform]
   if (!fields.includes(name) && !secrets.includes(name)) return `unknown field of ${platform}`
   if (value === null || !secrets.includes(name)) return null
   if (Buffer.byteLength(value) > MAX_SECRET_BYTES) return `must have at most ${MAX_SECRET_BYTES} bytes`
   if (name.endsWith('_private_key') && !isPrivateKey(value)) return 'must be a private key in PEM'
+  if (name === 'sandbox_api_key' && LIVE_KEY.test(value)) return 'must not be a live key: purchases of the sandbox would be asked of it'
   if (name === 'service_account_key' && !isObject(value)) return 'must be the JSON text of an object'
   return null
 }

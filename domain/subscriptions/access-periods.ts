@@ -1,4 +1,4 @@
-import { JOIN_MS, LAST_MS, type Period, RETRY_MS } from './period.ts'
+import { JOIN_MS, LAST_MS, type Period, RETRY_MS, WORD_MS } from './period.ts'
 
 /**
  * A period in its lineage. `ends`: the earliest of its expiry, the begin of the next period and its full refund, but not before its begin;
@@ -17,11 +17,14 @@ export type Link<P extends Period> = {
 
 const never = (time: number | null) => time ?? Number.POSITIVE_INFINITY
 
+/** What decides how long billing retry lasts. */
+type RetryFacts = Pick<Period, 'expires' | 'autoRenewing' | 'autoRenewOffAt' | 'retryAt' | 'graceUntil' | 'refundedAt'>
+
 /**
  * The store charges only with auto-renew on: billing retry ends when auto-renew is switched off, and without the store's word after RETRY_MS. A
  * grace period that the store granted lasts to its end.
  */
-export function retryEnd(period: Omit<Period, 'begins' | 'trial' | 'paid' | 'endStated'>, ends: number): number | null {
+export function retryEnd(period: RetryFacts, ends: number): number | null {
   if (period.retryAt === null || period.refundedAt !== null) return null
   const unheard = Math.min(period.retryAt + RETRY_MS, LAST_MS)
   if (period.autoRenewing) return unheard
@@ -60,13 +63,16 @@ export function runsOf<P extends Period>(links: Link<P>[]): Link<P>[][] {
   return runs
 }
 
+/** Whether a connected store has not said anything since `end`: it may have been out of reach, or this service may have been. */
+export const isUnheard = ({ statedUntil }: Period, end: number): boolean => statedUntil !== null && statedUntil < end
+
 /**
  * Until when the state of the subscription stays after the period: while auto-renew is on and nothing else is stated, a renewal may be
- * reported up to 24 h late. Access ends with the period nevertheless.
+ * reported up to 24 h late, by a connected store as late as its first statement after the end. Access ends with the period nevertheless.
  */
 export function stateUntil<P extends Period>({ period, ends, retryUntil }: Link<P>): number {
   const isOpen = period.autoRenewing && !period.endStated && period.refundedAt === null && retryUntil === null
-  return isOpen ? ends + JOIN_MS : ends
+  return isOpen ? ends + (isUnheard(period, ends) ? WORD_MS : JOIN_MS) : ends
 }
 
 /** A run ends with the billing retry of its last period, else with that period. */

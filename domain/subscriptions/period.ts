@@ -9,21 +9,33 @@ export type Period = {
   /** Of the last period: whether auto-renew is on. Of an earlier one: whether it was on when the period ended. */
   autoRenewing: boolean
   autoRenewOffAt: number | null
+  /** When auto-renew was switched off, on, off … within the period. At its begin it is on. */
+  autoRenewChanges: number[]
   retryAt: number | null
   graceUntil: number | null
   /** Time of a full refund. A partial refund does not change the period. */
   refundedAt: number | null
   /** Whether the end of the run was stated. Otherwise the end of a period alone does not tell whether a renewal follows. */
   endStated: boolean
+  /** Of a connected store: the time of its last statement about the lineage. Null: the store cannot be asked. */
+  statedUntil: number | null
 }
 
 export const DAY_MS = 86_400_000
 /** A renewal at most this long after the end belongs to the same run. */
 export const JOIN_MS = DAY_MS
+/** What a connected store has not said at most this long after it was due is taken for unsaid. */
+export const WORD_MS = 3 * DAY_MS
 /** The last instant of a four-digit year, the latest time that the API accepts. */
 export const LAST_MS = Date.parse('9999-12-31T23:59:59Z')
 /** Duration of billing retry, unless the store reports another one. */
 export const RETRY_MS = 60 * DAY_MS
+
+/** Whether auto-renew was on at a time in the period. A prepaid period has no changes: it is off all the time. */
+export function renewsAt({ begins, autoRenewing, autoRenewChanges }: Period, t: number): boolean {
+  if (autoRenewChanges.length === 0) return autoRenewing
+  return autoRenewChanges.filter(at => Math.max(at, begins) <= t).length % 2 === 0
+}
 
 /** A time in ms; null when there is none. */
 export const parseTime = (time: string | null | undefined): number | null => (time == null ? null : Date.parse(time))

@@ -156,10 +156,12 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       paid: !isFree(fact),
       autoRenewing: true,
       autoRenewOffAt: null,
+      autoRenewChanges: [],
       retryAt: null,
       graceUntil: null,
       refundedAt: null,
       endStated: false,
+      statedUntil: null,
       transaction: fact.transaction,
       amount: fact.amount,
       givenUpAt: null,
@@ -173,7 +175,7 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
     const period = named ?? (isOfAnother ? undefined : periods.findLast(({ begins }) => begins <= fact.at))
     if (period) applyFact(period, fact)
   }
-  return periods.map(billed)
+  return periods.map(billed).map(period => ({ ...period, autoRenewChanges: period.autoRenewOffAt === null ? [] : [period.autoRenewOffAt] }))
 }
 
 /** The store charged no longer: billing retry, and a grace period with it, ended then. After a full refund there is no billing retry. */

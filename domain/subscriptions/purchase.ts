@@ -2,7 +2,10 @@
 export const TARGET_PLATFORM = { app_store: 'iOS', play_store: 'Android', stripe: 'Stripe', paddle: 'Paddle' } as const
 export type Store = keyof typeof TARGET_PLATFORM
 
-/** A row of `purchases`, with the name of its lineage and the rate from its currency to USD. */
+/** A higher or lower level than that of the period before. `refunded`: what the store gives back of the period before; null: it does not say. */
+export type ProductLevel = { is: 'upgrade'; refunded: string | null } | { is: 'downgrade' }
+
+/** A row of `purchases`, with what concerns its whole lineage and the rate from its currency to USD. */
 export type PurchaseRow = {
   id: number
   lineage: number
@@ -26,13 +29,17 @@ export type PurchaseRow = {
   period_type: 'normal' | 'trial' | 'intro' | null
   auto_renewing: boolean
   auto_renew_off_at: string | null
+  /** Unix seconds. */
+  auto_renew_changes: number[]
   is_family_shared: boolean
   country: string | null
   screen_id: string | null
   billing_retry_at: string | null
+  first_retry_at: string | null
   grace_period_expires_at: string | null
   refunded_at: string | null
   refunded_amount: string | null
+  taken_back: string
   verified_at: string | null
   never_renews: boolean
   triggers: boolean
@@ -43,11 +50,22 @@ export type PurchaseRow = {
   is_last: boolean
   emitted: string[]
   refund_told: string
+  taken_back_told: string
+  subject: string | null
+  proceeds_share: string | null
+  level: ProductLevel | null
+  is_unmapped: boolean
   /** Last known of the user when the purchase was recorded. */
   known_country: string | null
   known_app_version: string | null
   known_locale: string | null
   rate: string | null
+  /** Of the lineage. */
+  is_connected: boolean
+  stated_until: string | null
+  whole_until: string | null
+  complete_until: string | null
+  owned_at: string | null
 }
 
 const STORED = [
@@ -72,13 +90,16 @@ const STORED = [
   'period_type',
   'auto_renewing',
   'auto_renew_off_at',
+  'auto_renew_changes',
   'is_family_shared',
   'country',
   'screen_id',
   'billing_retry_at',
+  'first_retry_at',
   'grace_period_expires_at',
   'refunded_at',
   'refunded_amount',
+  'taken_back',
   'verified_at',
   'never_renews',
   'triggers',
@@ -88,6 +109,11 @@ const STORED = [
   'is_last',
   'emitted',
   'refund_told',
+  'taken_back_told',
+  'subject',
+  'proceeds_share',
+  'level',
+  'is_unmapped',
   'known_country',
   'known_app_version',
   'known_locale',
@@ -98,6 +124,11 @@ export const PURCHASE_COLUMNS = [
   ...STORED.map(name => `p.${name}`),
   `nullif(p.access_until, 'infinity') as access_until`,
   'l.lineage as lineage_name',
+  'l.is_connected',
+  'l.stated_until',
+  'l.whole_until',
+  'l.complete_until',
+  'l.owned_at',
   `usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date)::text as rate`,
 ].join(', ')
 

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
-import { type Period, parseTime } from './period.ts'
+import { LAST_MS, type Period, parseTime } from './period.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
 
 /**
@@ -25,6 +25,10 @@ export type RecordedPeriod = Period & { purchase: PurchaseRow }
 const isFullRefund = ({ refunded_at, refunded_amount, amount }: PurchaseRow): boolean =>
   refunded_at !== null && (refunded_amount === null || compareAmounts(refunded_amount, amount) >= 0)
 
+/** A row that an older program has written states only the last change. */
+const changesOf = ({ auto_renew_changes: changes, auto_renew_off_at: offAt }: PurchaseRow): number[] =>
+  changes.length === 0 && offAt !== null ? [Date.parse(offAt)] : changes.map(second => second * 1000)
+
 export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
   begins: Date.parse(purchase.purchased_at),
   expires: parseTime(purchase.expires_at),
@@ -32,9 +36,11 @@ export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
   paid: compareAmounts(purchase.amount, '0') > 0,
   autoRenewing: purchase.auto_renewing,
   autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
+  autoRenewChanges: changesOf(purchase),
   retryAt: parseTime(purchase.billing_retry_at),
   graceUntil: parseTime(purchase.grace_period_expires_at),
   refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,
   endStated: false,
+  statedUntil: purchase.is_connected ? (parseTime(purchase.stated_until) ?? -LAST_MS) : null,
   purchase,
 })

@@ -1,5 +1,5 @@
-import { type Link, runEnd, runsOf } from './access-periods.ts'
-import { DAY_MS, JOIN_MS, type Period } from './period.ts'
+import { isUnheard, type Link, runEnd, runsOf } from './access-periods.ts'
+import { DAY_MS, JOIN_MS, type Period, renewsAt, WORD_MS } from './period.ts'
 
 /**
  * An event that passing time causes: of a period, and for an end of its whole run. It is due at `due` (ms) and carries the time `at`; null:
@@ -13,20 +13,20 @@ type TimedEvent<P extends Period> = {
   at: number | null
 }
 
-export const STILL_ACTIVE_MS = 2 * DAY_MS
+const STILL_ACTIVE_MS = 2 * DAY_MS
 
 /**
  * The past and future events that passing time causes in a lineage, from its present facts. `trial_still_active`: two days after the
  * trial's start, with auto-renew on. The end of a run: due at once when auto-renew is off or after billing retry, else 24 h later,
- * because a renewal may still join the run.
+ * because a renewal may still join the run. A connected store has the word first: the event waits for a
+ * statement made after the end, at most 72 h.
  */
 export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>[] {
   const events: TimedEvent<P>[] = []
   for (const link of links) {
     const { period, ends } = link
     const due = period.begins + STILL_ACTIVE_MS
-    const renewing = period.autoRenewing || (period.autoRenewOffAt !== null && period.autoRenewOffAt > due)
-    if (period.trial && ends > due && renewing) events.push({ slug: 'trial_still_active', period, run: [link], due, at: null })
+    if (period.trial && ends > due && renewsAt(period, due)) events.push({ slug: 'trial_still_active', period, run: [link], due, at: null })
   }
   for (const run of runsOf(links)) {
     const last = run.at(-1)!
@@ -34,7 +34,8 @@ export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>
     if (!Number.isFinite(at)) continue
     const isFinal = !last.period.autoRenewing || at > last.ends
     const slug = run.some(({ period }) => period.paid) ? 'subscription_expired' : 'trial_expired'
-    events.push({ slug, period: last.period, run, due: isFinal ? at : at + JOIN_MS, at })
+    const due = isUnheard(last.period, at) ? at + WORD_MS : isFinal ? at : at + JOIN_MS
+    events.push({ slug, period: last.period, run, due, at })
   }
   return events
 }

@@ -1,36 +1,57 @@
 import type { KnownPeriod, Subscription } from './lineages.ts'
-import { JOIN_MS } from './period.ts'
+import { JOIN_MS, parseTime, WORD_MS } from './period.ts'
 import type { PurchaseRow } from './purchase.ts'
 import { timedEventsOf } from './timed-events.ts'
 
 /** A lineage that had no new fact for so long is taken for complete. */
 const QUIET_MS = 10 * 60_000
 
-/**
- * Whether the period was over when it was recorded. The periods before and after it may be recorded next, and they decide which events it
- * has. A store that confirms a purchase reports its whole lineage at once.
- */
-const isHistory = ({ purchase }: KnownPeriod): boolean =>
-  purchase !== null && purchase.verified_at === null && purchase.expires_at !== null && purchase.expires_at <= purchase.created_at
+/** Whether a connected store may not have told of all periods before this one yet. */
+const isIncomplete = ({ purchased_at, complete_until }: PurchaseRow) => complete_until === null || purchased_at > complete_until
 
-/** The purchases whose begin, and whose expiry, is told when the lineage is quiet; `until`: the time of that, null when nothing waits. */
+/** Whether a connected store has reported the whole lineage since `at` (ms): nothing of what led to the end is missing. */
+const isWhole = ({ is_connected, whole_until }: PurchaseRow, at: number) => is_connected && (parseTime(whole_until) ?? 0) >= at
+
+/**
+ * Until when the begin of a period waits; null: not at all. Periods that are not recorded yet may lie before it, and they decide which event it
+ * is. A connected store is asked for them. Otherwise a period that was over when it was recorded is taken for a part of a history.
+ */
+function beginWaitsUntil({ purchase }: KnownPeriod, quietAt: number): number | null {
+  if (!purchase || purchase.emitted.includes('begin')) return null
+  if (purchase.is_connected) return isIncomplete(purchase) ? Date.parse(purchase.created_at) + WORD_MS : null
+  const isHistory = purchase.expires_at !== null && purchase.expires_at <= purchase.created_at
+  return isHistory ? quietAt : null
+}
+
+/** The purchases whose begin, and whose expiry, waits; `until`: the first time at which one of them waits no longer, null when nothing waits. */
 export type Waiting = { begins: Set<PurchaseRow>; ends: Set<PurchaseRow>; until: number | null }
 
-const isUntold = (purchase: PurchaseRow, event: string) => !purchase.emitted.includes(event)
-
 /**
- * The events of a lineage that are due by `now` (ms) and wait: the begins of history, and the end of a run that has such a begin or that
- * ended over 24 h ago. Ten minutes more than 24 h: a timer that tells an end 24 h after it is not late.
+ * The events of a lineage that are due by `now` (ms) and wait: begins before which something may be missing, and the end of a run that has such a
+ * begin or that ended over 24 h ago. Ten minutes more than 24 h: a timer that tells an end 24 h after it is not late.
  */
 export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'recordedAt'>, now: number): Waiting {
   const quietAt = recordedAt + QUIET_MS
-  if (now >= quietAt) return { begins: new Set(), ends: new Set(), until: null }
-  const waits = (period: KnownPeriod) => isHistory(period) && isUntold(period.purchase!, 'begin')
-  const begins = links.flatMap(({ period }) => (waits(period) ? [period.purchase!] : []))
-  const ends = timedEventsOf(links).flatMap(({ slug, run, period: { purchase }, due, at }) => {
-    if (slug === 'trial_still_active' || !purchase || due > now || !isUntold(purchase, 'expired')) return []
-    const isLate = purchase.verified_at === null && at! + JOIN_MS + QUIET_MS < now
-    return isLate || run.some(({ period }) => waits(period)) ? [purchase] : []
-  })
-  return { begins: new Set(begins), ends: new Set(ends), until: begins.length + ends.length > 0 ? quietAt : null }
+  const isConnected = links.some(({ period: { purchase } }) => purchase?.is_connected)
+  if (now >= quietAt && !isConnected) return { begins: new Set(), ends: new Set(), until: null }
+  const waitUntil = (period: KnownPeriod) => {
+    const until = beginWaitsUntil(period, quietAt)
+    return until !== null && now < until ? until : null
+  }
+  const begins = new Map(
+    links.flatMap(({ period }) => {
+      const until = waitUntil(period)
+      return until === null ? [] : [[period.purchase!, until] as const]
+    }),
+  )
+  const ends = new Map<PurchaseRow, number>()
+  for (const { slug, run, period, due, at } of timedEventsOf(links)) {
+    const { purchase } = period
+    if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
+    const isLate = now < quietAt && at! + JOIN_MS + QUIET_MS < now && !isWhole(purchase, at!)
+    const until = [...run.flatMap(link => waitUntil(link.period) ?? []), ...(isLate ? [quietAt] : [])]
+    if (until.length > 0) ends.set(purchase, Math.max(...until))
+  }
+  const times = [...begins.values(), ...ends.values()]
+  return { begins: new Set(begins.keys()), ends: new Set(ends.keys()), until: times.length > 0 ? Math.min(...times) : null }
 }

@@ -3058,6 +3058,10 @@ export interface paths {
          *     Each triplet of Apple, the key identifier, private key and issuer id of `connect_` and of `iap_`, comes whole or not at all: one or
          *     two of the three, or strings beside nulls, are 422 `incomplete_credentials`.
          *
+         *     Stripe and Paddle have a pair of keys for each environment: `api_key` and `webhook_secret` for production, those with `sandbox_` for
+         *     test mode or the sandbox account. An `api_key` that says test (`sk_test_`, `rk_test_`, `pdl_sdbx_`) counts, with its
+         *     `webhook_secret`, as the sandbox pair; a live `sandbox_api_key` is 400.
+         *
          *     403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
          */
         post: operations["v4UpdateStoreConfig"];
@@ -6774,6 +6778,7 @@ export interface components {
             secret_key: string;
         };
         StoreField: string | null;
+        ExtensionStoreField: string | null;
         /** @description At most 16 KiB; never shown again. */
         StoreSecret: string | null;
         /** @description At most 16 KiB; never shown again. */
@@ -6799,9 +6804,12 @@ export interface components {
             iap_private_key?: components["schemas"]["StoreSecret"];
             iap_issuer_id?: components["schemas"]["StoreField"];
             package_name?: components["schemas"]["StoreField"];
+            push_service_account?: components["schemas"]["ExtensionStoreField"];
             service_account_key?: components["schemas"]["StoreSecret"];
             api_key?: components["schemas"]["ExtensionStoreSecret"];
             webhook_secret?: components["schemas"]["ExtensionStoreSecret"];
+            sandbox_api_key?: components["schemas"]["ExtensionStoreSecret"];
+            sandbox_webhook_secret?: components["schemas"]["ExtensionStoreSecret"];
         };
         /**
          * @example {
@@ -6851,6 +6859,8 @@ export interface components {
             enabled: boolean;
             has_service_account_key: boolean;
             package_name: components["schemas"]["ShownStoreField"];
+            /** @description The e-mail address of the service account with which Pub/Sub signs its pushes; null: that of `service_account_key`, and every service account of its project. */
+            push_service_account: string | null;
         };
         WebStoreConfig: {
             /** @enum {string} */
@@ -6863,6 +6873,8 @@ export interface components {
             enabled: boolean;
             has_api_key: boolean;
             has_webhook_secret: boolean;
+            has_sandbox_api_key: boolean;
+            has_sandbox_webhook_secret: boolean;
         };
         /** @enum {string} */
         Store: "app_store" | "play_store" | "stripe" | "paddle";

@@ -65476,7 +65476,7 @@ function validate415(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerStoreConfig = validate416;
-var schema683 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema683 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
 var schema674 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
 var schema675 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
 function validate417(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -65803,7 +65803,7 @@ function validate417(data, { instancePath = "", parentData, parentDataProperty, 
   validate417.errors = vErrors;
   return errors === 0;
 }
-var schema681 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:GoogleStoreConfig" };
+var schema681 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
 function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -65863,21 +65863,18 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "platform" || key0 === "enabled" || key0 === "has_service_account_key" || key0 === "package_name")) {
-        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
+    if (data.push_service_account === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "push_service_account" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
       }
+      errors++;
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "platform" || key0 === "enabled" || key0 === "has_service_account_key" || key0 === "package_name" || key0 === "push_service_account")) {
+        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -65885,8 +65882,11 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "store_config")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema681.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -65894,11 +65894,8 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 !== "string") {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+      if (!(data0 === "store_config")) {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema681.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -65906,8 +65903,11 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema681.properties.url.enum } };
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -65915,11 +65915,8 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.platform !== void 0) {
-      let data2 = data.platform;
-      if (typeof data2 !== "string") {
-        const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: "string" } };
+      if (!(data1 === "/v4/project-settings/stores/google")) {
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema681.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -65927,8 +65924,11 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data2 === "google")) {
-        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema681.properties.platform.enum } };
+    }
+    if (data.platform !== void 0) {
+      let data2 = data.platform;
+      if (typeof data2 !== "string") {
+        const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -65936,10 +65936,8 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.enabled !== void 0) {
-      if (typeof data.enabled !== "boolean") {
-        const err13 = { instancePath: instancePath + "/enabled", schemaPath: "#/properties/enabled/type", keyword: "type", params: { type: "boolean" } };
+      if (!(data2 === "google")) {
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema681.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -65948,9 +65946,9 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.has_service_account_key !== void 0) {
-      if (typeof data.has_service_account_key !== "boolean") {
-        const err14 = { instancePath: instancePath + "/has_service_account_key", schemaPath: "#/properties/has_service_account_key/type", keyword: "type", params: { type: "boolean" } };
+    if (data.enabled !== void 0) {
+      if (typeof data.enabled !== "boolean") {
+        const err14 = { instancePath: instancePath + "/enabled", schemaPath: "#/properties/enabled/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -65959,10 +65957,9 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.package_name !== void 0) {
-      let data5 = data.package_name;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err15 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema675.type } };
+    if (data.has_service_account_key !== void 0) {
+      if (typeof data.has_service_account_key !== "boolean") {
+        const err15 = { instancePath: instancePath + "/has_service_account_key", schemaPath: "#/properties/has_service_account_key/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -65971,12 +65968,36 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.package_name !== void 0) {
+      let data5 = data.package_name;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema675.type } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+    }
+    if (data.push_service_account !== void 0) {
+      let data6 = data.push_service_account;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema681.properties.push_service_account.type } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err16];
+      vErrors = [err18];
     } else {
-      vErrors.push(err16);
+      vErrors.push(err18);
     }
     errors++;
   }
@@ -66070,30 +66091,27 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      for (const key0 in data) {
-        if (!(key0 === "object" || key0 === "url" || key0 === "platform" || key0 === "enabled" || key0 === "has_api_key" || key0 === "has_webhook_secret")) {
-          const err6 = { instancePath, schemaPath: "answer:WebStoreConfig/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
+      if (data.has_sandbox_api_key === void 0) {
+        const err6 = { instancePath, schemaPath: "answer:WebStoreConfig/required", keyword: "required", params: { missingProperty: "has_sandbox_api_key" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
         }
+        errors++;
       }
-      if (data.object !== void 0) {
-        let data0 = data.object;
-        if (typeof data0 !== "string") {
-          const err7 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/type", keyword: "type", params: { type: "string" } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
+      if (data.has_sandbox_webhook_secret === void 0) {
+        const err7 = { instancePath, schemaPath: "answer:WebStoreConfig/required", keyword: "required", params: { missingProperty: "has_sandbox_webhook_secret" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
         }
-        if (!(data0 === "store_config")) {
-          const err8 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema683.properties.object.enum } };
+        errors++;
+      }
+      for (const key0 in data) {
+        if (!(key0 === "object" || key0 === "url" || key0 === "platform" || key0 === "enabled" || key0 === "has_api_key" || key0 === "has_webhook_secret" || key0 === "has_sandbox_api_key" || key0 === "has_sandbox_webhook_secret")) {
+          const err8 = { instancePath, schemaPath: "answer:WebStoreConfig/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
@@ -66102,10 +66120,10 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       }
-      if (data.url !== void 0) {
-        let data1 = data.url;
-        if (typeof data1 !== "string") {
-          const err9 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/type", keyword: "type", params: { type: "string" } };
+      if (data.object !== void 0) {
+        let data0 = data.object;
+        if (typeof data0 !== "string") {
+          const err9 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/type", keyword: "type", params: { type: "string" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -66113,8 +66131,8 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err10 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema683.properties.url.enum } };
+        if (!(data0 === "store_config")) {
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema683.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -66123,10 +66141,10 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       }
-      if (data.platform !== void 0) {
-        let data2 = data.platform;
-        if (typeof data2 !== "string") {
-          const err11 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/type", keyword: "type", params: { type: "string" } };
+      if (data.url !== void 0) {
+        let data1 = data.url;
+        if (typeof data1 !== "string") {
+          const err11 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/type", keyword: "type", params: { type: "string" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -66134,8 +66152,8 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err12 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema683.properties.platform.enum } };
+        if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema683.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -66144,9 +66162,10 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       }
-      if (data.enabled !== void 0) {
-        if (typeof data.enabled !== "boolean") {
-          const err13 = { instancePath: instancePath + "/enabled", schemaPath: "answer:WebStoreConfig/properties/enabled/type", keyword: "type", params: { type: "boolean" } };
+      if (data.platform !== void 0) {
+        let data2 = data.platform;
+        if (typeof data2 !== "string") {
+          const err13 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/type", keyword: "type", params: { type: "string" } };
           if (vErrors === null) {
             vErrors = [err13];
           } else {
@@ -66154,10 +66173,8 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      }
-      if (data.has_api_key !== void 0) {
-        if (typeof data.has_api_key !== "boolean") {
-          const err14 = { instancePath: instancePath + "/has_api_key", schemaPath: "answer:WebStoreConfig/properties/has_api_key/type", keyword: "type", params: { type: "boolean" } };
+        if (!(data2 === "stripe" || data2 === "paddle")) {
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema683.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -66166,9 +66183,9 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       }
-      if (data.has_webhook_secret !== void 0) {
-        if (typeof data.has_webhook_secret !== "boolean") {
-          const err15 = { instancePath: instancePath + "/has_webhook_secret", schemaPath: "answer:WebStoreConfig/properties/has_webhook_secret/type", keyword: "type", params: { type: "boolean" } };
+      if (data.enabled !== void 0) {
+        if (typeof data.enabled !== "boolean") {
+          const err15 = { instancePath: instancePath + "/enabled", schemaPath: "answer:WebStoreConfig/properties/enabled/type", keyword: "type", params: { type: "boolean" } };
           if (vErrors === null) {
             vErrors = [err15];
           } else {
@@ -66177,12 +66194,56 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       }
+      if (data.has_api_key !== void 0) {
+        if (typeof data.has_api_key !== "boolean") {
+          const err16 = { instancePath: instancePath + "/has_api_key", schemaPath: "answer:WebStoreConfig/properties/has_api_key/type", keyword: "type", params: { type: "boolean" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      }
+      if (data.has_webhook_secret !== void 0) {
+        if (typeof data.has_webhook_secret !== "boolean") {
+          const err17 = { instancePath: instancePath + "/has_webhook_secret", schemaPath: "answer:WebStoreConfig/properties/has_webhook_secret/type", keyword: "type", params: { type: "boolean" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+      }
+      if (data.has_sandbox_api_key !== void 0) {
+        if (typeof data.has_sandbox_api_key !== "boolean") {
+          const err18 = { instancePath: instancePath + "/has_sandbox_api_key", schemaPath: "answer:WebStoreConfig/properties/has_sandbox_api_key/type", keyword: "type", params: { type: "boolean" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      }
+      if (data.has_sandbox_webhook_secret !== void 0) {
+        if (typeof data.has_sandbox_webhook_secret !== "boolean") {
+          const err19 = { instancePath: instancePath + "/has_sandbox_webhook_secret", schemaPath: "answer:WebStoreConfig/properties/has_sandbox_webhook_secret/type", keyword: "type", params: { type: "boolean" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      }
     } else {
-      const err16 = { instancePath, schemaPath: "answer:WebStoreConfig/type", keyword: "type", params: { type: "object" } };
+      const err20 = { instancePath, schemaPath: "answer:WebStoreConfig/type", keyword: "type", params: { type: "object" } };
       if (vErrors === null) {
-        vErrors = [err16];
+        vErrors = [err20];
       } else {
-        vErrors.push(err16);
+        vErrors.push(err20);
       }
       errors++;
     }
@@ -66198,11 +66259,11 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     }
   }
   if (!valid0) {
-    const err17 = { instancePath, schemaPath: "#/oneOf", keyword: "oneOf", params: { passingSchemas: passing0 } };
+    const err21 = { instancePath, schemaPath: "#/oneOf", keyword: "oneOf", params: { passingSchemas: passing0 } };
     if (vErrors === null) {
-      vErrors = [err17];
+      vErrors = [err21];
     } else {
-      vErrors.push(err17);
+      vErrors.push(err21);
     }
     errors++;
   } else {
@@ -66279,10 +66340,11 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateStoreConfigBody = validate422;
-var schema686 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema686 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
 var schema687 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
 var schema689 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema698 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+var schema697 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema699 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
 function validate423(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -66720,10 +66782,10 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.service_account_key !== void 0) {
-      let data11 = data.service_account_key;
+    if (data.push_service_account !== void 0) {
+      let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema689.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -66732,8 +66794,8 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data11 === "string") {
-        if (func2(data11) > 16384) {
-          const err43 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+        if (func2(data11) > 255) {
+          const err43 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -66742,7 +66804,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (func2(data11) < 1) {
-          const err44 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err44 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err44];
           } else {
@@ -66751,7 +66813,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!formats2(data11)) {
-          const err45 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
+          const err45 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err45];
           } else {
@@ -66761,10 +66823,10 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.api_key !== void 0) {
-      let data12 = data.api_key;
+    if (data.service_account_key !== void 0) {
+      let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema698.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema689.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -66774,7 +66836,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
       }
       if (typeof data12 === "string") {
         if (func2(data12) > 16384) {
-          const err47 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          const err47 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
           if (vErrors === null) {
             vErrors = [err47];
           } else {
@@ -66783,7 +66845,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (func2(data12) < 1) {
-          const err48 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err48 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err48];
           } else {
@@ -66792,7 +66854,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!formats2(data12)) {
-          const err49 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
+          const err49 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err49];
           } else {
@@ -66802,10 +66864,10 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.webhook_secret !== void 0) {
-      let data13 = data.webhook_secret;
+    if (data.api_key !== void 0) {
+      let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema698.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema699.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -66815,7 +66877,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
       }
       if (typeof data13 === "string") {
         if (func2(data13) > 16384) {
-          const err51 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          const err51 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
           if (vErrors === null) {
             vErrors = [err51];
           } else {
@@ -66824,7 +66886,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (func2(data13) < 1) {
-          const err52 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err52 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err52];
           } else {
@@ -66833,7 +66895,7 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!formats2(data13)) {
-          const err53 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
+          const err53 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err53];
           } else {
@@ -66843,12 +66905,135 @@ function validate423(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
+    if (data.webhook_secret !== void 0) {
+      let data14 = data.webhook_secret;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        if (vErrors === null) {
+          vErrors = [err54];
+        } else {
+          vErrors.push(err54);
+        }
+        errors++;
+      }
+      if (typeof data14 === "string") {
+        if (func2(data14) > 16384) {
+          const err55 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          if (vErrors === null) {
+            vErrors = [err55];
+          } else {
+            vErrors.push(err55);
+          }
+          errors++;
+        }
+        if (func2(data14) < 1) {
+          const err56 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err56];
+          } else {
+            vErrors.push(err56);
+          }
+          errors++;
+        }
+        if (!formats2(data14)) {
+          const err57 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err57];
+          } else {
+            vErrors.push(err57);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.sandbox_api_key !== void 0) {
+      let data15 = data.sandbox_api_key;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        if (vErrors === null) {
+          vErrors = [err58];
+        } else {
+          vErrors.push(err58);
+        }
+        errors++;
+      }
+      if (typeof data15 === "string") {
+        if (func2(data15) > 16384) {
+          const err59 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          if (vErrors === null) {
+            vErrors = [err59];
+          } else {
+            vErrors.push(err59);
+          }
+          errors++;
+        }
+        if (func2(data15) < 1) {
+          const err60 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err60];
+          } else {
+            vErrors.push(err60);
+          }
+          errors++;
+        }
+        if (!formats2(data15)) {
+          const err61 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.sandbox_webhook_secret !== void 0) {
+      let data16 = data.sandbox_webhook_secret;
+      if (typeof data16 !== "string" && data16 !== null) {
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        if (vErrors === null) {
+          vErrors = [err62];
+        } else {
+          vErrors.push(err62);
+        }
+        errors++;
+      }
+      if (typeof data16 === "string") {
+        if (func2(data16) > 16384) {
+          const err63 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          if (vErrors === null) {
+            vErrors = [err63];
+          } else {
+            vErrors.push(err63);
+          }
+          errors++;
+        }
+        if (func2(data16) < 1) {
+          const err64 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err64];
+          } else {
+            vErrors.push(err64);
+          }
+          errors++;
+        }
+        if (!formats2(data16)) {
+          const err65 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err65];
+          } else {
+            vErrors.push(err65);
+          }
+          errors++;
+        }
+      }
+    }
   } else {
-    const err54 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err66 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err54];
+      vErrors = [err66];
     } else {
-      vErrors.push(err54);
+      vErrors.push(err66);
     }
     errors++;
   }
@@ -66867,9 +67052,9 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerLedger = validate425;
-var schema700 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema704 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
-var schema705 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+var schema703 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema707 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
+var schema708 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
 function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -66975,7 +67160,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema704.properties, key0)) {
+      if (!func36.call(schema707.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -66997,7 +67182,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema705.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema708.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -67323,7 +67508,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema704.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema707.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -67426,7 +67611,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema700.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema703.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -67447,7 +67632,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema700.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema703.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -67582,7 +67767,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetLedgerQuery = validate428;
-var schema708 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+var schema711 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
 function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -67655,7 +67840,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema708.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema711.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -67677,7 +67862,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerTestClock = validate429;
-var schema709 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
+var schema712 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:TestClock" };
 function validate429(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -67751,7 +67936,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema709.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema712.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -67772,7 +67957,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema709.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema712.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -67889,7 +68074,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAdvancedTestClock = validate430;
-var schema711 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+var schema714 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
 function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -67972,7 +68157,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema711.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema714.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -67993,7 +68178,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema711.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema714.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -68389,11 +68574,11 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAuditEntryList = validate432;
-var schema715 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema717 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var schema718 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema720 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
 var pattern279 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema719 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema720 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+var schema722 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema723 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
 function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -68440,7 +68625,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema720.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema723.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -68452,7 +68637,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema719.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema722.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -68587,7 +68772,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema717.properties, key0)) {
+      if (!func36.call(schema720.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -68609,7 +68794,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema717.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema720.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -68746,7 +68931,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema717.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema720.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -68758,7 +68943,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema717.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema720.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -68770,7 +68955,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema717.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema720.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -68782,7 +68967,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema717.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema720.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -68794,7 +68979,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema717.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema720.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -68900,7 +69085,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema715.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema718.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -68993,7 +69178,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAuditLogQuery = validate437;
-var schema724 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+var schema727 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
 function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -69337,7 +69522,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema724.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema727.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -69476,7 +69661,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate438;
-var schema725 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var schema728 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern282 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern283 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern285 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
@@ -69513,7 +69698,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema725.properties, key0)) {
+      if (!func36.call(schema728.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -69744,7 +69929,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema725.properties.platform.enum } };
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema728.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -70817,7 +71002,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data40) {
           let data41 = data40[key6];
           if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema725.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema728.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {

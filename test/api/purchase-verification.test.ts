@@ -1,6 +1,7 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import type { StorePeriod, VerificationResult } from '../../domain/purchases/verification.ts'
+import type { VerificationResult } from '../../domain/purchases/verification.ts'
+import type { PeriodSaid, RenewalSaid, Statement, StoreReport } from '../../domain/store-facts/statement.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
@@ -12,7 +13,7 @@ beforeAll(async () => {
   api = await startApi({
     verifiers: {
       stripe: async ({ claim, secret }) => {
-        asked.push({ secret: secret('api_key'), lineage: claim.lineage })
+        asked.push({ secret: secret('api_key'), lineage: 'lineage' in claim ? claim.lineage : '' })
         return verdict()
       },
     },
@@ -27,25 +28,32 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const period = (rest: Partial<StorePeriod>): StorePeriod => ({
-  transaction: null,
-  order: null,
-  product: 'm',
-  basePlan: null,
-  isSubscription: true,
-  currency: 'EUR',
-  price: '12.50',
-  purchasedAt: '2026-03-01T00:00:00Z',
-  expiresAt: '2026-04-01T00:00:00Z',
-  periodType: 'normal',
-  autoRenewing: true,
-  neverRenews: false,
-  billingRetryAt: null,
-  graceUntil: null,
-  refundedAt: null,
-  refundedAmount: null,
-  ...rest,
-})
+const at = (day: number) => `2026-03-${String(day).padStart(2, '0')}T00:00:00Z`
+const STATED_AT = Date.now()
+const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, storeType: null }
+
+/** What the store answers about a subscription: its periods and its auto-renew. */
+function answerOf(subscription: string, periods: PeriodSaid[], renewal: RenewalSaid = { autoRenews: true }): VerificationResult {
+  const stated = { statedAt: STATED_AT, origin: 'api' as const }
+  const said = periods.map((rest): PeriodSaid => {
+    const base = { product: 'm', isSubscription: true, currency: 'EUR', price: '12.50', periodType: 'normal' as const }
+    return { ...base, begins: at(1), ends: '2026-04-01T00:00:00Z', ...rest }
+  })
+  const statements: Statement[] = [
+    ...said.map((one): Statement => ({ ...stated, kind: 'period', subject: one.begins!, ids: { ...NO_IDS, subscription }, said: one })),
+    { ...stated, kind: 'renewal', subject: said.at(-1)!.begins!, said: renewal },
+  ]
+  const report: StoreReport = {
+    platform: 'stripe',
+    lineage: subscription,
+    aliases: [],
+    accountId: null,
+    statements,
+    notices: [],
+    isWhole: true,
+  }
+  return { is: 'confirmed', environment: 'production', reports: [report], lineage: subscription, subject: said[0]!.begins! }
+}
 const claim = (user: string, subscription_id: string) =>
   purchaseOf(api, user, { price: '1', purchased_at: '2026-03-01T00:00:00Z', stripe_store_data: { subscription_id, product_id: 'm' } })
 const names = async (user: string) =>
@@ -56,13 +64,8 @@ const names = async (user: string) =>
 test('the values of the store replace those of the caller, its other periods are recorded, and its values count from then on', async () => {
   const user = await userOf(api)
   asked = []
-  verdict = async () => ({
-    is: 'confirmed',
-    periods: [
-      period({ autoRenewing: true }),
-      period({ purchasedAt: '2026-04-01T00:00:00Z', expiresAt: '2126-05-01T00:00:00Z', autoRenewing: false, neverRenews: true }),
-    ],
-  })
+  const second = { begins: '2026-04-01T00:00:00Z', ends: '2126-05-01T00:00:00Z', isRenewal: true }
+  verdict = async () => answerOf('sub_1', [{}, second], { autoRenews: false, neverRenews: true })
   const made = await claim(user, 'sub_1')
   expect(made.status).toBe(201)
   expect(made.body).toMatchObject({ currency: 'EUR', price: '12.50', is_auto_renewing: false, verified_at: expect.any(String) })
@@ -74,10 +77,8 @@ test('the values of the store replace those of the caller, its other periods are
 
 test('a refund that the store reports is recorded once', async () => {
   const user = await userOf(api)
-  verdict = async () => ({
-    is: 'confirmed',
-    periods: [period({ refundedAt: '2026-03-05T00:00:00Z', refundedAmount: '12.50', autoRenewing: false })],
-  })
+  const refund = { at: at(5), amount: '12.50' }
+  verdict = async () => answerOf('sub_2', [{ refund }], { autoRenews: false })
   await claim(user, 'sub_2')
   expect(await names(user)).toEqual(['subscription_started', 'subscription_refunded', 'subscription_expired', 'subscription_canceled'])
 })
@@ -92,6 +93,13 @@ test.each([
   expect(refused.status).toBe(status)
   expect(refused.body.error.code).toBe(code)
   expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toEqual([])
+})
+
+test('a purchase of the other environment is refused', async () => {
+  const user = await userOf(api)
+  verdict = async () => ({ ...answerOf('sub_4', [{}]), environment: 'sandbox' }) as VerificationResult
+  expect((await claim(user, 'sub_4')).body.error.code).toBe('purchase_fraud')
+  expect((await api.pool.query(`select 1 from lineages where lineage = 'sub_4'`)).rows).toEqual([])
 })
 
 test('a connected store without verifier confirms nothing; for a store that is not connected the key is enough', async () => {

@@ -1,6 +1,14 @@
 import { generateKeyPairSync } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { emptyStoreConfig, findStoreConfig, isConnected, openStoreSecret } from '../../domain/stores/config.ts'
+import {
+  emptyStoreConfig,
+  findStoreConfig,
+  isConnected,
+  openStoreSecret,
+  type StoreConfig,
+  storeKeys,
+  storeValue,
+} from '../../domain/stores/config.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 let api: TestApi
@@ -45,6 +53,7 @@ const NOTHING = {
     enabled: false,
     has_service_account_key: false,
     package_name: null,
+    push_service_account: null,
   },
 }
 
@@ -55,7 +64,14 @@ describe('a store configuration', () => {
       expect(body).toEqual(NOTHING[platform])
       expect(headers.get('cache-control')).toBe('no-store')
     }
-    const unset = { object: 'store_config', enabled: false, has_api_key: false, has_webhook_secret: false }
+    const unset = {
+      object: 'store_config',
+      enabled: false,
+      has_api_key: false,
+      has_webhook_secret: false,
+      has_sandbox_api_key: false,
+      has_sandbox_webhook_secret: false,
+    }
     for (const platform of ['stripe', 'paddle'])
       expect((await get(api.project.secret, platform)).body).toEqual({ ...unset, platform, url: path(platform) })
     expect((await get(api.project.secret, 'amazon')).body.error.details[0].field).toBe('platform')
@@ -122,6 +138,11 @@ describe('a refused request', () => {
     ['google', { package_name: 'x'.repeat(256) }, 'package_name'],
     ['stripe', { api_key: 'é'.repeat(8193) }, 'api_key'],
     ['stripe', { enabled: null }, 'enabled'],
+    ['stripe', { sandbox_api_key: 'sk_live_1' }, 'sandbox_api_key'],
+    ['stripe', { sandbox_api_key: 'rk_live_1' }, 'sandbox_api_key'],
+    ['paddle', { sandbox_api_key: 'pdl_live_apikey_1' }, 'sandbox_api_key'],
+    ['apple', { sandbox_api_key: 'sk_test_1' }, 'sandbox_api_key'],
+    ['google', { push_service_account: 'x'.repeat(256) }, 'push_service_account'],
   ])('%s with %j', async (platform, body, field) => {
     const answer = await post(api.project.secret, platform, body)
     expect([answer.status, answer.body.error.code]).toEqual([400, 'invalid_data'])
@@ -176,21 +197,59 @@ test('of 50 concurrent changes of different fields none is lost', async () => {
   expect(await log(secret)).toHaveLength(5)
 })
 
-test('a store is connected when it is enabled and has what verification needs', () => {
-  const config = (platform: 'apple' | 'google' | 'stripe' | 'paddle', fields: string[], secrets: string[], enabled = true) => ({
-    platform,
-    enabled,
-    fields: Object.fromEntries(fields.map(name => [name, 'x'])),
-    secrets: Object.fromEntries(secrets.map(name => [name, 'x'])),
+test('the service account of pushes and the sandbox pair are stored beside the rest', async () => {
+  const { secret } = await api.newProject()
+  const google = await post(secret, 'google', { package_name: 'org.example', push_service_account: 'push@x.iam.gserviceaccount.com' })
+  expect(google.body).toMatchObject({ package_name: 'org.example', push_service_account: 'push@x.iam.gserviceaccount.com' })
+  const paddle = await post(secret, 'paddle', { sandbox_api_key: 'pdl_sdbx_1', sandbox_webhook_secret: 'whsec_2' })
+  expect(paddle.body).toMatchObject({
+    has_api_key: false,
+    has_webhook_secret: false,
+    has_sandbox_api_key: true,
+    has_sandbox_webhook_secret: true,
   })
-  const apple = ['bundle_id', 'iap_key_identifier', 'iap_issuer_id']
-  expect(isConnected(config('apple', apple, ['iap_private_key']))).toBe(true)
-  expect(isConnected(config('apple', apple, ['iap_private_key'], false))).toBe(false)
-  expect(isConnected(config('apple', apple.slice(1), ['iap_private_key']))).toBe(false)
-  expect(isConnected(config('apple', apple, ['connect_private_key']))).toBe(false)
-  expect(isConnected(config('google', ['package_name'], ['service_account_key']))).toBe(true)
-  expect(isConnected(config('google', ['package_name'], []))).toBe(false)
-  expect(isConnected(config('stripe', [], ['api_key']))).toBe(true)
-  expect(isConnected(config('paddle', [], ['webhook_secret']))).toBe(false)
-  expect(isConnected({ ...emptyStoreConfig('paddle'), enabled: true })).toBe(false)
+})
+
+const config = (platform: 'apple' | 'google', fields: string[], enabled = true): StoreConfig => ({
+  ...emptyStoreConfig(platform),
+  enabled,
+  fields: Object.fromEntries(fields.map(name => [name, 'x'])),
+})
+
+test('Apple and Google are connected in both environments when they are enabled and have what verification needs', () => {
+  const connected = (one: StoreConfig) =>
+    (['production', 'sandbox'] as const).map(environment => isConnected(one, environment, name => one.fields[name] ?? null))
+  const apple = ['bundle_id', 'iap_key_identifier', 'iap_issuer_id', 'iap_private_key']
+  expect(connected(config('apple', apple))).toEqual([true, true])
+  expect(connected(config('apple', apple, false))).toEqual([false, false])
+  expect(connected(config('apple', apple.slice(1)))).toEqual([false, false])
+  expect(connected(config('apple', apple.slice(0, 3)))).toEqual([false, false])
+  expect(connected(config('google', ['package_name', 'service_account_key']))).toEqual([true, true])
+  expect(connected(config('google', ['package_name']))).toEqual([false, false])
+})
+
+const NONE = { apiKey: null, webhookSecret: null }
+test.each<[Record<string, string>, object, object]>([
+  [{}, NONE, NONE],
+  [{ api_key: 'sk_live_1', webhook_secret: 'w1' }, { apiKey: 'sk_live_1', webhookSecret: 'w1' }, NONE],
+  [{ api_key: 'rk_test_1', webhook_secret: 'w1' }, NONE, { apiKey: 'rk_test_1', webhookSecret: 'w1' }],
+  [{ api_key: 'pdl_sdbx_apikey_1' }, NONE, { apiKey: 'pdl_sdbx_apikey_1', webhookSecret: null }],
+  [
+    { api_key: 'old', sandbox_api_key: 'x', sandbox_webhook_secret: 'w2' },
+    { apiKey: 'old', webhookSecret: null },
+    { apiKey: 'x', webhookSecret: 'w2' },
+  ],
+  [
+    { api_key: 'sk_test_1', webhook_secret: 'w1', sandbox_api_key: 'sk_test_2', sandbox_webhook_secret: 'w2' },
+    NONE,
+    { apiKey: 'sk_test_2', webhookSecret: 'w2' },
+  ],
+])('of %j each environment has its own pair of keys', async (change, production, sandbox) => {
+  const { secret, id } = await api.newProject()
+  if (Object.keys(change).length > 0) await post(secret, 'stripe', change)
+  const stored = (await findStoreConfig(api.pool, id, 'stripe')) ?? emptyStoreConfig('stripe')
+  const value = storeValue(api.secrets, id, stored)
+  expect([storeKeys('production', value), storeKeys('sandbox', value)]).toEqual([production, sandbox])
+  const isKeyed = (keys: object) => !('apiKey' in keys) || keys.apiKey !== null
+  expect([isConnected(stored, 'production', value), isConnected(stored, 'sandbox', value)]).toEqual([isKeyed(production), isKeyed(sandbox)])
 })

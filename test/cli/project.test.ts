@@ -70,6 +70,25 @@ test('who gets a purchase that another user claims is set per project', async ()
   expect((await call(project, ['set', '4711', '--transfer-policy', 'keep'], env)).notes).toBe('project 4711 not found')
 })
 
+test('policies about stores are set per project, several at once, and an unknown word is refused', async () => {
+  const { id, secret } = await api.newProject()
+  const stored = async () =>
+    (await api.pool.query('select transfer_policy, sandbox_access, refund_preference from projects where id = $1', [id])).rows[0]
+  expect(await stored()).toEqual({ transfer_policy: 'keep', sandbox_access: 'grant', refund_preference: 'none' })
+  const said = await call(project, ['set', String(id), '--sandbox-access', 'refuse', '--refund-preference', 'grant_full'], env)
+  expect(said.out).toBe(`Sandbox access of project ${id} is refuse.\nRefund preference of project ${id} is grant_full.`)
+  expect(await stored()).toEqual({ transfer_policy: 'keep', sandbox_access: 'refuse', refund_preference: 'grant_full' })
+  expect((await api.call('GET', '/v4/audit-log', { key: secret })).body.data).toMatchObject([
+    {
+      before: { sandbox_access: 'grant', refund_preference: 'none' },
+      after: { sandbox_access: 'refuse', refund_preference: 'grant_full' },
+    },
+  ])
+  const refused = await call(project, ['set', String(id), '--sandbox-access', 'refuse', '--refund-preference', 'maybe'], env)
+  expect(refused.notes).toContain('--refund-preference none, decline or grant_full?')
+  expect((await call(project, ['set', String(id)], env)).notes).toContain('--sandbox-access')
+})
+
 test('what an operator changes stands in the audit log of both environments, without keys; what changes nothing does not', async () => {
   const ada = { ...env, USER: 'root', SUDO_USER: 'ada' }
   const made = await call(project, ['create', '--name', 'Audited'], ada)

@@ -114,6 +114,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     automationVersions: 0,
     integrations: 0,
     reports: 0,
+    storeNotifications: 0,
     ledgerCounts: expect.any(Number),
   }
   expect(dropped).toEqual({ ...own, ...others })

@@ -15,10 +15,12 @@ const period = (begins: number, expires: number, rest: Partial<Period> = {}): Pe
   paid: true,
   autoRenewing: true,
   autoRenewOffAt: null,
+  autoRenewChanges: rest.autoRenewOffAt == null ? [] : [rest.autoRenewOffAt],
   retryAt: null,
   graceUntil: null,
   refundedAt: null,
   endStated: false,
+  statedUntil: null,
   ...rest,
 })
 const states = (periods: Period[], ...days: number[]) => {

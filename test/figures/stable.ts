@@ -13,7 +13,13 @@ function later(history: History): History {
     ...history,
     now: history.now + MEANWHILE,
     arrivals: history.arrivals.map(arrival =>
-      arrival.is === 'purchase' ? { ...arrival, autoRenewOffAt: shifted(arrival.autoRenewOffAt) } : arrival,
+      arrival.is === 'purchase'
+        ? {
+            ...arrival,
+            autoRenewOffAt: shifted(arrival.autoRenewOffAt),
+            autoRenewChanges: arrival.autoRenewChanges.map(at => shifted(at)!),
+          }
+        : arrival,
     ),
     occurrences: history.occurrences.map(one => ({ ...one, happenedAt: shifted(one.happenedAt)! })),
   }

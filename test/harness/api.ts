@@ -8,6 +8,7 @@ import type { RateLimit } from '../../api/rate-limit.ts'
 import { readiness } from '../../api/readiness.ts'
 import { requestTurns } from '../../api/request-turns.ts'
 import { listen } from '../../api/server.ts'
+import type { NotificationDeps } from '../../api/stores/notifications.ts'
 import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
 import { proceedsRates } from '../../domain/events/money.ts'
@@ -70,6 +71,10 @@ export type TestApiOptions = {
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
   verifiers?: Verifiers
+  /** Who checks the notifications of stores. */
+  stores?: NotificationDeps['stores']
+  /** The connections of requests, in the place of the test's own. */
+  requestPool?: (databaseUrl: string) => Promise<Pool>
   requestsAtOnce?: number
   /** For the turn of a request. */
   longestWaitMs?: number
@@ -138,8 +143,9 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
   const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
+  const requests = await options.requestPool?.(database.url)
   const deps = {
-    pool,
+    pool: requests ?? pool,
     listing,
     stepping,
     facts: { pool, scanning, replicas: null as Replicas | null, proceedsRates: proceedsRates({}) },
@@ -157,6 +163,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? {},
+    stores: options.stores ?? { admits: {} },
     backtests: backtestTurns(),
     // The tests that race requests of one project need all of the connections.
     turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),
@@ -207,6 +214,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
       await server.close()
       await beside?.stop()
       deps.metrics.close()
+      await requests?.end()
       await checks.end()
       await watching.end()
       await listing.end()

@@ -62,6 +62,7 @@ export function instantsOf(subscription: Subscription): Instant[] {
     begin,
     end,
     transaction.offAt,
+    ...transaction.autoRenewChanges,
     transaction.graceUntil,
     retry?.from,
     retry?.until,

@@ -60,6 +60,7 @@ function purchaseOf(user: string, body: Body): Purchase {
     screen: textOf(body.screen_id),
     // Whoever records a period with auto-renew off does not say that it ever was on.
     autoRenewOffAt: body.is_auto_renewing === false && !isOneTime ? seconds(body.purchased_at as string) : null,
+    autoRenewChanges: body.is_auto_renewing === false && !isOneTime ? [seconds(body.purchased_at as string)] : [],
     billingRetryAt: null,
     graceExpiresAt: null,
     refundedAt: null,
@@ -67,8 +68,10 @@ function purchaseOf(user: string, body: Body): Purchase {
   }
 }
 
-/** The last word counts: on again is never off, cleared is never set. */
+/** Auto-renew was off until it is on again. Otherwise the last word counts: cleared is never set. */
 function update(purchase: Purchase, body: Body, heardAt: Instant): void {
+  const isOff = purchase.autoRenewOffAt !== null
+  if (body.is_auto_renewing === isOff) purchase.autoRenewChanges.push(heardAt)
   if (body.is_auto_renewing === true) purchase.autoRenewOffAt = null
   if (body.is_auto_renewing === false) purchase.autoRenewOffAt ??= heardAt
   if (body.expires_at !== undefined) purchase.expiresAt = timeOf(body.expires_at)

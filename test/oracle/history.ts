@@ -39,6 +39,8 @@ export type Purchase = {
   screen: string | null
   /** When the service heard that auto-renew is off; null while it is on. */
   autoRenewOffAt: Instant | null
+  /** When the service heard that auto-renew is off, on, off … */
+  autoRenewChanges: Instant[]
   billingRetryAt: Instant | null
   graceExpiresAt: Instant | null
   refundedAt: Instant | null

@@ -11,8 +11,9 @@ export function standingAt(subscription: Subscription, t: Instant): Standing | n
   const begun = subscription.periods.filter(period => period.begin <= t)
   const period = begun.at(-1)
   if (!period) return null
-  const { offAt, graceUntil } = period.transaction
-  const standing = (state: State): Standing => ({ state, isRenewing: offAt === null || t < offAt, period })
+  const { offAt, autoRenewChanges, graceUntil } = period.transaction
+  const isOff = autoRenewChanges.length > 0 ? autoRenewChanges.filter(at => at <= t).length % 2 === 1 : offAt !== null && t >= offAt
+  const standing = (state: State): Standing => ({ state, isRenewing: !isOff, period })
   const own: State = period.isPaid ? 'paid' : 'trial'
   if (t < period.end) return standing(own)
   if (period.retry && period.retry.from <= t && t < period.retry.until)

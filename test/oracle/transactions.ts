@@ -25,6 +25,8 @@ export type Transaction = {
   refunds: Refund[]
   /** The store's words about what follows this period; null: none. */
   offAt: Instant | null
+  /** Off, on, off … within the period, where each change is known. */
+  autoRenewChanges: Instant[]
   retryAt: Instant | null
   graceUntil: Instant | null
   expiredAt: Instant | null
@@ -62,6 +64,7 @@ function ofPurchase(purchase: Purchase): Transaction {
     proceedsUsd: null,
     refunds: refunded,
     offAt: purchase.autoRenewOffAt,
+    autoRenewChanges: purchase.autoRenewChanges,
     retryAt: purchase.billingRetryAt,
     graceUntil: purchase.graceExpiresAt,
     expiredAt: null,
@@ -87,6 +90,7 @@ function ofPosted(event: Posted): Transaction {
     proceedsUsd: given(event.proceedsUsd),
     refunds: [],
     offAt: null,
+    autoRenewChanges: [],
     retryAt: null,
     graceUntil: null,
     expiredAt: null,

@@ -65,8 +65,10 @@ describe('whatever the other side does, one answer comes in bounded time and mem
       more()
     })
     const answer = await post(server)
-    expect(answer).toMatchObject({ is: 'response', status: 200 })
+    expect(answer).toMatchObject({ is: 'response', status: 200, isCut: true })
     expect(answer.is === 'response' && answer.text.length).toBe(65_536)
+    const longer = await post(server, { answerBytes: 1 << 20 })
+    expect(longer.is === 'response' && [longer.text.length, longer.isCut]).toEqual([1 << 20, true])
     await until('the connection is closed', () => (server.open.size === 0 ? true : undefined))
   })
 

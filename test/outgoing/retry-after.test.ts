@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { retryAfterSeconds } from '../../workflows/outgoing/response.ts'
+import { retryAfterSeconds, retryAtSeconds } from '../../workflows/outgoing/response.ts'
 
 const NOW = Date.UTC(1994, 10, 6, 8, 48, 37)
 
@@ -23,3 +23,14 @@ test.each([
   ['', null],
   [undefined, null],
 ])('Retry-After %j is a wait of %j seconds', (header, seconds) => expect(retryAfterSeconds(header, NOW)).toBe(seconds))
+
+test.each([
+  [String(NOW + 4_000), 4],
+  [String(NOW + 4_001), 5],
+  [String(NOW - 60_000), 1],
+  [String(NOW + 7 * 86_400_000), 86_400],
+  ['30', 30],
+  ['Sun, 06 Nov 1994 08:49:37 GMT', 60],
+  ['soon', null],
+  [undefined, null],
+])('Retry-After %j in Unix milliseconds is a wait of %j seconds', (header, seconds) => expect(retryAtSeconds(header, NOW)).toBe(seconds))

@@ -3,6 +3,8 @@ import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guar
 import { networkErrorCode, readResponseBody, retryAfterSeconds } from './response.ts'
 
 const LIMIT_MS = 10_000
+const ANSWER_BYTES = 64 * 1024
+
 /** One HTTP request to an external address. */
 export type OutgoingRequest = {
   method: 'POST' | 'PUT' | 'GET' | 'DELETE'
@@ -13,11 +15,14 @@ export type OutgoingRequest = {
   signal?: AbortSignal
   /** Time limit for the whole response; 10 s unless given. */
   limitMs?: number
+  /** The most bytes that are read of the response's body; 64 KiB unless given. */
+  answerBytes?: number
 }
 
 /**
  * The result of a request. `error`: no response arrived; the code says why: `address_refused`, `timeout`, `connection_failed`, `tls_failed`,
- * `answer_unreadable`, `request_invalid` (a header that cannot be sent). `text`: the first 64 KiB; `retryAfterSeconds` 1..86,400.
+ * `answer_unreadable`, `request_invalid` (a header that cannot be sent). `text`: the first `answerBytes` of the body; `isCut`: the body has that many or
+ * more. `retryAfterSeconds` 1..86,400.
  */
 export type OutgoingResponse =
   | {
@@ -25,6 +30,7 @@ export type OutgoingResponse =
       status: number
       retryAfterSeconds: number | null
       text: string
+      isCut?: true
       durationMs: number
       /** Names in lower case. */
       headers?: Readonly<Record<string, string | string[] | undefined>>
@@ -55,12 +61,13 @@ export function outgoing(guard: Guard): Outgoing {
           body: asked.body ?? null,
           signal: asked.signal ? AbortSignal.any([asked.signal, limit]) : limit,
         })
-        const text = await readResponseBody(response.body)
+        const { text, isCut } = await readResponseBody(response.body, asked.answerBytes ?? ANSWER_BYTES)
         return {
           is: 'response',
           status: response.statusCode,
           retryAfterSeconds: retryAfterSeconds(response.headers['retry-after']),
           text,
+          ...(isCut && { isCut }),
           durationMs: durationMs(),
           headers: response.headers,
         }

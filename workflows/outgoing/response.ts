@@ -1,21 +1,23 @@
 import type { Readable } from 'node:stream'
 import { errors } from 'undici'
 
-const READ_BYTES = 64 * 1024
 const EXCERPT_CHARACTERS = 1024
 const DAY_SECONDS = 86_400
 
-/** Reads the first 64 KiB of a body as text. A longer body is not read to its end and its connection is closed, because a body may have no end. */
-export async function readResponseBody(body: Readable): Promise<string> {
+/** What was read of a body. `isCut`: it has `limit` bytes or more, and what comes after them is not known. */
+export type ReadBody = { text: string; isCut: boolean }
+
+/** Reads the first `limit` bytes of a body as text. A longer body is not read to its end and its connection is closed, because a body may have no end. */
+export async function readResponseBody(body: Readable, limit: number): Promise<ReadBody> {
   const chunks: Uint8Array[] = []
   let length = 0
   // To leave the loop destroys the stream and, with it, the connection.
   for await (const chunk of body as AsyncIterable<Uint8Array>) {
     chunks.push(chunk)
     length += chunk.length
-    if (length >= READ_BYTES) break
+    if (length >= limit) break
   }
-  return new TextDecoder().decode(Buffer.concat(chunks).subarray(0, READ_BYTES))
+  return { text: new TextDecoder().decode(Buffer.concat(chunks).subarray(0, limit)), isCut: length >= limit }
 }
 
 /**
@@ -24,11 +26,24 @@ export async function readResponseBody(body: Readable): Promise<string> {
  */
 export const excerpt = (text: string): string => text.replaceAll('\0', '').slice(0, EXCERPT_CHARACTERS).toWellFormed()
 
+type Header = string | string[] | null | undefined
+
+const firstOf = (header: Header): string => (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
+const within = (seconds: number) => (Number.isNaN(seconds) ? null : Math.min(DAY_SECONDS, Math.max(1, Math.ceil(seconds))))
+
 /** Seconds of a `Retry-After` header (whole seconds or an HTTP date), limited to 1 s..24 h; null without a readable one. */
-export function retryAfterSeconds(header: string | string[] | undefined, now = Date.now()): number | null {
-  const text = (Array.isArray(header) ? header[0] : header)?.trim() ?? ''
-  const seconds = /^\d+$/.test(text) ? Number(text) : (httpDate(text) - now) / 1000
-  return Number.isNaN(seconds) ? null : Math.min(DAY_SECONDS, Math.max(1, Math.ceil(seconds)))
+export function retryAfterSeconds(header: Header, now = Date.now()): number | null {
+  const text = firstOf(header)
+  return within(/^\d+$/.test(text) ? Number(text) : (httpDate(text) - now) / 1000)
+}
+
+/** A number below this is no time in Unix milliseconds: such times have had 12 digits since 1973. */
+const LEAST_UNIX_MS = 1e11
+
+/** The same for a sender whose header is a time in Unix milliseconds (Apple). A number that is too small for such a time counts as seconds. */
+export function retryAtSeconds(header: Header, now = Date.now()): number | null {
+  const time = Number(firstOf(header).match(/^\d+$/)?.[0] ?? Number.NaN)
+  return time >= LEAST_UNIX_MS ? within((time - now) / 1000) : retryAfterSeconds(header, now)
 }
 
 /** All three date forms of RFC 9110 are UTC; the oldest (`Sun Nov  6 08:49:37 1994`) does not say so. */

@@ -30,13 +30,13 @@ export type Replica = {
   /** Brings the file to the facts of now. */
   refresh: () => Promise<void>
   /** Answers a question. `fresh`: with everything recorded before, or not at all. Throws Fallback, OutOfDate. */
-  ask: <T>(work: (source: FactSource) => Promise<T>, how: Asking) => Promise<T>
+  ask: <T>(work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<T>
   /** `keep`: false removes the file. */
   close: (keep: boolean) => Promise<void>
 }
 
 /** `deadline`: by performance.now(). `active`: the question is about the times at which users were active. */
-export type Asking = { fresh: boolean; deadline: number; active?: boolean }
+export type Freshness = { fresh: boolean; deadline: number; active?: boolean }
 
 /** `patienceMs`: a question waits so long until a replica is up to date; then it answers from what there is. */
 export type ReplicaPlace = { instance: DuckDBInstance; pool: Pool; folder: string; environment: Environment; patienceMs: number }
@@ -116,7 +116,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   }
 
   /** Facts that were written since cost a pull, nothing new costs one look. */
-  async function follow({ fresh }: Asking): Promise<void> {
+  async function follow({ fresh }: Freshness): Promise<void> {
     const { generation, seq, asOf } = await momentOf(pool, environment)
     if (generation !== content.generation) throw new OutOfDate('another generation')
     // A pull may have come in between.
@@ -187,7 +187,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
   const idle: Session[] = []
   const ask: Replica['ask'] = (work, how) => whileOpen(() => answer(work, how))
 
-  async function answer<T>(work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
+  async function answer<T>(work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
     usedAt = performance.now()
     const following = how.active ? follow(how).then(followActivity) : follow(how)
     await following.catch(error => {

@@ -8,7 +8,7 @@ import type { FactSource } from '../source.ts'
 import { type Engine, startEngine } from './engine.ts'
 import { Fallback, type FallbackReason, fallbackOf, isFatal, OutOfDate } from './failure.ts'
 import { isWorthAReplica } from './is-worth.ts'
-import { type Asking, openReplica, QUESTIONS_AT_ONCE, type Replica } from './replica.ts'
+import { type Freshness, openReplica, QUESTIONS_AT_ONCE, type Replica } from './replica.ts'
 
 /**
  * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is
@@ -27,7 +27,7 @@ export type ReplicaOptions = {
 /** Copies of facts in columns, beside the process that answers questions. Losing one costs time, never a figure. */
 export type Replicas = {
   /** null: Postgres must answer. Throws what the work throws, and `upstream_timeout`. */
-  ask: <T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Asking) => Promise<{ answer: T } | null>
+  ask: <T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness) => Promise<{ answer: T } | null>
   close: () => Promise<void>
 }
 
@@ -140,7 +140,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
 
   const tooLate = () => new Refusal('upstream_timeout', 'too many questions are under way: try again later')
 
-  async function answered<T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Asking): Promise<T> {
+  async function answered<T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
     const replica = await replicaOf(environment)
     const patience = () => AbortSignal.timeout(Math.max(1, Math.ceil(how.deadline - performance.now())))
     const ask = async () => {

@@ -1880,6 +1880,10 @@ export const v4GetStoreConfig = <ThrowOnError extends boolean = true>(options: O
  * Each triplet of Apple, the key identifier, private key and issuer id of `connect_` and of `iap_`, comes whole or not at all: one or
  * two of the three, or strings beside nulls, are 422 `incomplete_credentials`.
  *
+ * Stripe and Paddle have a pair of keys for each environment: `api_key` and `webhook_secret` for production, those with `sandbox_` for
+ * test mode or the sandbox account. An `api_key` that says test (`sk_test_`, `rk_test_`, `pdl_sdbx_`) counts, with its
+ * `webhook_secret`, as the sandbox pair; a live `sandbox_api_key` is 400.
+ *
  * 403 `control_forbidden` for `enabled: false`: a store is switched off through the MCP server only.
  */
 export const v4UpdateStoreConfig = <ThrowOnError extends boolean = true>(options: Options<V4UpdateStoreConfigData, ThrowOnError>) => (options.client ?? client).post<V4UpdateStoreConfigResponses, V4UpdateStoreConfigErrors, ThrowOnError>({

@@ -2725,6 +2725,8 @@ export type RegeneratedSecret = {
 
 export type StoreField = string | null;
 
+export type ExtensionStoreField = string | null;
+
 /**
  * At most 16 KiB; never shown again.
  */
@@ -2755,9 +2757,12 @@ export type StoreConfigInput = {
     iap_private_key?: StoreSecret;
     iap_issuer_id?: StoreField;
     package_name?: StoreField;
+    push_service_account?: ExtensionStoreField;
     service_account_key?: StoreSecret;
     api_key?: ExtensionStoreSecret;
     webhook_secret?: ExtensionStoreSecret;
+    sandbox_api_key?: ExtensionStoreSecret;
+    sandbox_webhook_secret?: ExtensionStoreSecret;
 };
 
 export type StoreConfig = AppleStoreConfig | GoogleStoreConfig | WebStoreConfig;
@@ -2791,6 +2796,10 @@ export type GoogleStoreConfig = {
     enabled: boolean;
     has_service_account_key: boolean;
     package_name: ShownStoreField;
+    /**
+     * The e-mail address of the service account with which Pub/Sub signs its pushes; null: that of `service_account_key`, and every service account of its project.
+     */
+    push_service_account: string | null;
 };
 
 export type WebStoreConfig = {
@@ -2803,6 +2812,8 @@ export type WebStoreConfig = {
     enabled: boolean;
     has_api_key: boolean;
     has_webhook_secret: boolean;
+    has_sandbox_api_key: boolean;
+    has_sandbox_webhook_secret: boolean;
 };
 
 export type Store = 'app_store' | 'play_store' | 'stripe' | 'paddle';

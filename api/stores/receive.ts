@@ -1,0 +1,113 @@
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { Secrets } from '../../domain/projects/secrets.ts'
+import type { Admit, Arrival, Gate, NewNotification, SignedNotification } from '../../domain/store-inbox/notification.ts'
+import type { Recorded } from '../../domain/store-inbox/record.ts'
+import {
+  findStoreConfig,
+  isConnected,
+  type StoreConfig,
+  type StorePlatform,
+  type StoreValue,
+  storeValue,
+} from '../../domain/stores/config.ts'
+import type { Db } from '../../store/connect.ts'
+import { Problem } from '../errors.ts'
+
+export type ReceivingDeps = {
+  db: Db
+  secrets: Secrets
+  /** Who checks the notifications of a store. A store without an entry is not served by this process. */
+  admits: Readonly<Partial<Record<StorePlatform, Admit>>>
+  record: (notification: NewNotification) => Promise<Recorded>
+}
+
+/** The address that a notification was sent to. */
+export type StoreAddress = { platform: StorePlatform; project: number }
+
+/**
+ * What became of a notification. `answer`: a word for counting; the other two are known of what is authentic only. `problem` null: 200. Every
+ * 5xx asks the store to send the notification again.
+ */
+export type Receipt = { answer: string; type: string; environment: EnvironmentKind | null; problem: Problem | null }
+
+const UNAVAILABLE = { status: 503, headers: { 'Retry-After': '60' } }
+const unavailable = (reason: string): Receipt => ({
+  answer: `unavailable_${reason}`,
+  type: '',
+  environment: null,
+  problem: new Problem(
+    'storage_error',
+    'the store is not set up completely, or a notification cannot be checked at the moment',
+    UNAVAILABLE,
+  ),
+})
+const refused = (answer: string, problem: Problem): Receipt => ({ answer, type: '', environment: null, problem })
+
+/** The stored configuration of the address's store. Throws 404 where nothing is stored: also for a project that does not exist. */
+export async function configOfAddress(db: Db, { project, platform }: StoreAddress): Promise<StoreConfig> {
+  const config = await findStoreConfig(db, project, platform)
+  if (config && Object.keys({ ...config.fields, ...config.secrets }).length > 0) return config
+  throw new Problem('invalid_request', 'no such address', { status: 404 })
+}
+
+/** Apple's notifications say everything themselves; the others need the answers of the store's API. */
+const isReady = (config: StoreConfig, environments: EnvironmentKind[], value: StoreValue): boolean =>
+  config.platform === 'apple' || environments.some(environment => isConnected(config, environment, value))
+
+/** Checks who has sent a notification, and records it. `signal`: nothing is recorded after it has aborted. */
+export async function receive(
+  { secrets, admits, record }: ReceivingDeps,
+  { project, platform }: StoreAddress,
+  config: StoreConfig,
+  arrival: Arrival,
+  contentType: string | null,
+  signal: AbortSignal,
+): Promise<Receipt> {
+  const value = storeValue(secrets, project, config)
+  const admit = admits[platform]
+  if (!admit) return unavailable('not_served')
+  if (!config.enabled) return unavailable('off')
+  if (!isReady(config, ['production', 'sandbox'], value)) return unavailable('not_connected')
+  const gate = await admit(arrival, { project, enabled: config.enabled, value })
+  if (gate.is !== 'accepted') return receiptOf(gate)
+  const { notification } = gate
+  const { type, environment } = notification
+  if (!isStorable(notification)) return malformed('the notification has an id or a name that is empty, too long or not a text')
+  if (!isReady(config, environment === null ? ['production', 'sandbox'] : [environment], value)) return unavailable('not_connected')
+  signal.throwIfAborted()
+  const answer = await record({ ...notification, project, platform, body: arrival.body, contentType, source: 'push' })
+  return { answer, type, environment, problem: null }
+}
+
+const malformed = (message: string): Receipt => refused('malformed', new Problem('invalid_request', message))
+
+function receiptOf(gate: Exclude<Gate, { is: 'accepted' }>): Receipt {
+  switch (gate.is) {
+    case 'ignored':
+      return { answer: gate.isTest ? 'test' : 'ignored', type: gate.type, environment: null, problem: null }
+    case 'malformed':
+      return malformed(gate.message)
+    case 'unauthorized':
+      return refused('unauthorized', new Problem('control_unauthorized', 'the signature of the notification does not hold'))
+    case 'foreign':
+      return refused(
+        `foreign_${gate.reason}`,
+        new Problem('control_forbidden', `the notification is signed, but not for this project's app (${gate.reason})`),
+      )
+    case 'unavailable':
+      return unavailable(gate.reason)
+    default:
+      return gate satisfies never
+  }
+}
+
+/** Far more than any store uses, and as much as an index takes. A purchase token is longer than an id. */
+const LONGEST = { id: 255, type: 255, subtype: 255, lane: 4096 }
+
+/** Postgres takes no NUL in a text, and a time beyond the numbers that are exact is none. */
+function isStorable({ id, type, subtype, lane, statedAt }: SignedNotification): boolean {
+  const texts = Object.entries({ id, type, subtype: subtype ?? '-', lane }) as [keyof typeof LONGEST, string][]
+  return (
+    Number.isSafeInteger(statedAt) && texts.every(([name, text]) => text !== '' && text.length <= LONGEST[name] && !text.includes('\0'))
+  )
+}

@@ -1,0 +1,25 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { findUsers } from '../events/look-up.ts'
+import type { Store } from '../subscriptions/purchase.ts'
+
+const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i
+
+/** What an account id of a store may stand for. The App Store takes UUIDs only: the 32 digits of a user id of the service. */
+function candidatesOf(platform: Store, account: string): string[] {
+  if (platform !== 'app_store' || !UUID.test(account)) return [account]
+  const lower = account.toLowerCase()
+  return [`QON_${lower.replaceAll('-', '')}`, account, lower]
+}
+
+/** The user of the environment that an app has named to the store: by the user's id, else by the identity. Null: an unknown one. */
+export async function userOfAccount(tx: Tx, environment: Environment, platform: Store, account: string | null): Promise<string | null> {
+  if (account === null || account === '') return null
+  const candidates = candidatesOf(platform, account)
+  const byId = await findUsers(tx, environment, 'id', candidates)
+  const named = candidates.find(id => byId.has(id))
+  if (named !== undefined) return named
+  const byIdentity = await findUsers(tx, environment, 'identity_id', candidates)
+  const identity = candidates.find(id => byIdentity.has(id))
+  return identity === undefined ? null : byIdentity.get(identity)!.id
+}

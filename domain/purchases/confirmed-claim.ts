@@ -1,0 +1,76 @@
+import type { Tx } from '../../store/connect.ts'
+import { tied } from '../store-facts/order.ts'
+import { type StatedPeriod, statedPeriods } from '../store-facts/stated-period.ts'
+import type { PeriodStatement, Statement } from '../store-facts/statement.ts'
+import type { PurchaseInput } from './claim.ts'
+import type { LockedReports } from './locked-reports.ts'
+import type { Claim } from './validate.ts'
+import type { Confirmation } from './verification.ts'
+
+/** The claimed transaction as the store reports it. Undefined: the store reports nothing of it. */
+export function confirmedPeriod({ reports, lineage, subject }: Confirmation): StatedPeriod | undefined {
+  const statements = reports.filter(report => report.lineage === lineage).flatMap(report => report.statements)
+  const periods = statements.filter((one): one is PeriodStatement => one.kind === 'period' && one.subject === subject)
+  return statedPeriods(periods.map(tied))[0]
+}
+
+/** The input with what is signed in place of the signed transaction. What is signed wins over the caller's values. */
+export function withSigned(input: PurchaseInput, confirmation: Confirmation): PurchaseInput {
+  const period = confirmedPeriod(confirmation)
+  if (!period?.product || period.ids.transaction === null) return input
+  const { ids, product, currency = input.currency, price = input.price, begins = input.purchased_at } = period
+  const { period_type: _type, expires_at: _end, is_auto_renewing: _renewing, is_family_shared: _shared, ...rest } = input
+  return {
+    ...rest,
+    ...(currency !== undefined && { currency }),
+    ...(price !== undefined && { price }),
+    ...(begins !== undefined && { purchased_at: begins }),
+    app_store_data: {
+      transaction_id: ids.transaction!,
+      product_id: product,
+      original_transaction_id: ids.originalTransaction ?? ids.transaction!,
+    },
+  }
+}
+
+/** What the caller says of the claimed transaction, for what the store leaves out. Which product it is of, only the store says. */
+export function saidByClaim(claim: Claim, subject: string, statedAt: number): Statement[] {
+  const { transaction, originalTransaction, token, order, subscription, storeType } = claim
+  const said = { origin: 'caller' as const, statedAt, subject }
+  const period: Statement = {
+    ...said,
+    kind: 'period',
+    ids: { transaction, originalTransaction, token, order, subscription, storeType },
+    said: {
+      isSubscription: claim.isSubscription,
+      currency: claim.currency,
+      price: claim.price,
+      begins: claim.purchasedAt,
+      ends: claim.expiresAt,
+      periodType: claim.periodType,
+      isFamilyShared: claim.familyShared,
+      country: claim.country,
+    },
+  }
+  const isOff = claim.isSubscription && !claim.autoRenewing
+  return isOff ? [period, { ...said, kind: 'renewal', said: { autoRenews: false } }] : [period]
+}
+
+/** The group of reports with the claimed transaction, and the recorded purchase of it. */
+export function claimedGroup(groups: LockedReports[], { lineage }: Confirmation): LockedReports | undefined {
+  return groups.find(({ reports }) => reports.some(report => report.lineage === lineage))
+}
+
+/** The id of the purchase of a transaction that a store has told of before. */
+export async function findStated(
+  tx: Tx,
+  { lineage, younger }: LockedReports,
+  subject: string,
+): Promise<{ id: string; user_id: string | null; subject: string | null } | undefined> {
+  const { rows } = await tx.query<{ id: string; user_id: string | null; subject: string | null }>({
+    name: 'find-stated',
+    text: 'select id::text, user_id, subject from purchases where lineage = any($1::bigint[]) and md5(subject) = md5($2) order by lineage limit 1',
+    values: [[lineage, ...younger].map(({ id }) => id), subject],
+  })
+  return rows[0]
+}

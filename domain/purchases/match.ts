@@ -1,0 +1,86 @@
+import type { StatedPeriod } from '../store-facts/stated-period.ts'
+import type { PeriodStatement, RenewalStatement, Statement, TransactionIds } from '../store-facts/statement.ts'
+import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
+import { periodOf } from '../subscriptions/recorded.ts'
+
+const transactionOf = ({ transaction, order }: TransactionIds) => transaction ?? order
+const recordedTransaction = ({ transaction_id, order_id }: PurchaseRow) => transaction_id ?? order_id
+
+/** Whether the two may be one transaction of which the caller, or the store, does not state the id. */
+const mayBeSame = (row: PurchaseRow, { ids, product }: StatedPeriod): boolean =>
+  (row.platform === 'stripe' || row.platform === 'play_store') &&
+  row.store_product_id === product &&
+  (recordedTransaction(row) === null || transactionOf(ids) === null)
+
+const contains = (begins: string, ends: string | null | undefined, time: string) => time >= begins && (ends == null || time < ends)
+
+type IsSame = (row: PurchaseRow, period: StatedPeriod) => boolean
+
+/** The signs that a recorded purchase is a stated transaction, the best one first: a caller may know the time of a purchase only roughly. */
+const SIGNS: IsSame[] = [
+  (row, { ids }) => transactionOf(ids) !== null && recordedTransaction(row) === transactionOf(ids),
+  (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(period.begins, period.ends, row.purchased_at),
+  (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(row.purchased_at, row.expires_at, period.begins),
+]
+
+/** The recorded purchase of each transaction that a store has told of, by its subject. A purchase is that of one transaction. */
+export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Map<string, PurchaseRow> {
+  const matched = new Map<string, PurchaseRow>()
+  const free = new Set(rows.filter(({ subject }) => subject === null))
+  const take = (period: StatedPeriod, row: PurchaseRow | undefined) => {
+    if (!row) return
+    matched.set(period.subject, row)
+    free.delete(row)
+  }
+  for (const period of periods)
+    take(
+      period,
+      rows.find(({ subject }) => subject === period.subject),
+    )
+  for (const isSame of SIGNS)
+    for (const period of periods.filter(({ subject }) => !matched.has(subject)))
+      take(
+        period,
+        [...free].find(row => isSame(row, period)),
+      )
+  return matched
+}
+
+const idsOf = (row: PurchaseRow): TransactionIds => ({
+  transaction: row.transaction_id,
+  originalTransaction: row.original_transaction_id,
+  token: row.purchase_token,
+  order: row.order_id,
+  subscription: row.subscription_id,
+  storeType: row.store_type,
+})
+
+/** What a caller said of a purchase before the store told of it, as statements of the caller: they count where the store says nothing. */
+export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
+  const period: PeriodStatement = {
+    kind: 'period',
+    origin: 'caller',
+    statedAt: Date.parse(recordedAt(row)),
+    subject,
+    ids: idsOf(row),
+    said: {
+      product: row.store_product_id,
+      basePlan: row.base_plan_id,
+      isSubscription: row.is_subscription,
+      currency: row.currency,
+      price: row.price,
+      begins: row.purchased_at,
+      ends: row.expires_at,
+      periodType: row.period_type,
+      isFamilyShared: row.is_family_shared,
+      country: row.country,
+      ...(row.refunded_at !== null && { refund: { at: row.refunded_at, amount: row.refunded_amount } }),
+      ...(row.billing_retry_at !== null && { retrySince: row.billing_retry_at, graceUntil: row.grace_period_expires_at }),
+    },
+  }
+  const changes = row.is_subscription ? periodOf(row).autoRenewChanges : []
+  const renewals = changes.map(
+    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: { autoRenews: i % 2 === 1 } }),
+  )
+  return [period, ...renewals]
+}

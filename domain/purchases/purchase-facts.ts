@@ -1,0 +1,111 @@
+import type { FoldedPeriod } from '../store-facts/fold.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
+
+type Fact =
+  | 'store_product_id'
+  | 'base_plan_id'
+  | 'transaction_id'
+  | 'original_transaction_id'
+  | 'purchase_token'
+  | 'order_id'
+  | 'subscription_id'
+  | 'store_type'
+  | 'is_subscription'
+  | 'currency'
+  | 'price'
+  | 'amount'
+  | 'purchased_at'
+  | 'expires_at'
+  | 'period_type'
+  | 'auto_renewing'
+  | 'auto_renew_off_at'
+  | 'auto_renew_changes'
+  | 'is_family_shared'
+  | 'country'
+  | 'billing_retry_at'
+  | 'first_retry_at'
+  | 'grace_period_expires_at'
+  | 'refunded_at'
+  | 'refunded_amount'
+  | 'taken_back'
+  | 'never_renews'
+  | 'proceeds_share'
+  | 'level'
+  | 'subject'
+
+/** The columns of a purchase that stores decide. */
+export type PurchaseFacts = Pick<PurchaseRow, Fact>
+
+const second = (seconds: number) => `${new Date(seconds * 1000).toISOString().slice(0, 19)}Z`
+
+/** A purchase as the statements of its lineage say it. An id that nobody states stays as it was recorded. */
+export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | undefined): PurchaseFacts {
+  const { ids, autoRenewChanges: changes, refund, retry } = period
+  const offSince = changes.length % 2 === 1 ? changes.at(-1)! : null
+  return {
+    store_product_id: period.product,
+    base_plan_id: period.basePlan,
+    transaction_id: ids.transaction ?? recorded?.transaction_id ?? null,
+    original_transaction_id: ids.originalTransaction ?? recorded?.original_transaction_id ?? null,
+    purchase_token: ids.token ?? recorded?.purchase_token ?? null,
+    order_id: ids.order ?? recorded?.order_id ?? null,
+    subscription_id: ids.subscription ?? recorded?.subscription_id ?? null,
+    store_type: ids.storeType ?? recorded?.store_type ?? null,
+    is_subscription: period.isSubscription,
+    currency: period.currency,
+    price: period.price,
+    amount: period.price,
+    purchased_at: period.begins,
+    expires_at: period.ends,
+    period_type: period.periodType,
+    auto_renewing: period.autoRenews,
+    auto_renew_off_at: offSince === null ? null : second(offSince),
+    auto_renew_changes: changes,
+    is_family_shared: period.isFamilyShared,
+    country: period.country,
+    billing_retry_at: retry.since,
+    first_retry_at: retry.first,
+    grace_period_expires_at: retry.graceUntil,
+    refunded_at: refund.at,
+    refunded_amount: refund.amount,
+    taken_back: refund.takenBack,
+    never_renews: period.neverRenews,
+    proceeds_share: period.proceedsShare,
+    level: period.level,
+    subject: period.subject,
+  }
+}
+
+/** The types of the columns in Postgres. */
+export const FACT_TYPES: Record<Fact, string> = {
+  store_product_id: 'text',
+  base_plan_id: 'text',
+  transaction_id: 'text',
+  original_transaction_id: 'text',
+  purchase_token: 'text',
+  order_id: 'text',
+  subscription_id: 'text',
+  store_type: 'text',
+  is_subscription: 'boolean',
+  currency: 'text',
+  price: 'text',
+  amount: 'numeric',
+  purchased_at: 'timestamptz',
+  expires_at: 'timestamptz',
+  period_type: 'text',
+  auto_renewing: 'boolean',
+  auto_renew_off_at: 'timestamptz',
+  auto_renew_changes: 'bigint[]',
+  is_family_shared: 'boolean',
+  country: 'text',
+  billing_retry_at: 'timestamptz',
+  first_retry_at: 'timestamptz',
+  grace_period_expires_at: 'timestamptz',
+  refunded_at: 'timestamptz',
+  refunded_amount: 'numeric',
+  taken_back: 'numeric',
+  never_renews: 'boolean',
+  proceeds_share: 'numeric',
+  level: 'jsonb',
+  subject: 'text',
+}

@@ -1,0 +1,72 @@
+import type { Tx } from '../../store/connect.ts'
+import { updateTraitsByPurchase } from '../customers/write-users.ts'
+import type { Environment } from '../environment.ts'
+import { isLogConflict } from '../events/write.ts'
+import type { StoreReport } from '../store-facts/statement.ts'
+import { TARGET_PLATFORM } from '../subscriptions/purchase.ts'
+import { lockUsers } from '../users/user.ts'
+import { userOfAccount } from './account.ts'
+import { isTransactionConflict } from './create.ts'
+import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
+import { purchasesOfLineage } from './record.ts'
+import { refold } from './refold.ts'
+import { type RecordedLineage, writeReports } from './write-reports.ts'
+
+/** A concurrent transaction recorded the same purchase or told the same event. A repeat of the whole transaction finds it. */
+export const isReportConflict = (error: unknown): boolean => isTransactionConflict(error) || isLogConflict(error)
+
+/** The first account that a report names and that exists. */
+async function accountOf(tx: Tx, environment: Environment, { platform, reports }: LockedReports): Promise<string | null> {
+  for (const { accountId } of reports) {
+    const user = await userOfAccount(tx, environment, platform, accountId)
+    if (user !== null) return user
+  }
+  return null
+}
+
+/**
+ * Records what stores said, whoever asked or was told: notifications, refreshes, sweeps. Locks lineages, then users; writes statements, purchases,
+ * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
+ * transaction after `isReportConflict`. Reports never move a lineage from one user to another; a lineage without owner is given to the account
+ * that the app named to the store, if there is one. Statements that are known already change nothing. `isConnected`: the store can be asked.
+ */
+export async function recordReports(
+  tx: Tx,
+  environment: Environment,
+  reports: StoreReport[],
+  { isConnected, triggers = true }: { isConnected: boolean; triggers?: boolean },
+): Promise<RecordedLineage[]> {
+  const groups = await lockReports(tx, environment, reports)
+  const owners = groups.flatMap(group => ownerOf(group) ?? [])
+  const accounts: string[] = []
+  const posted: string[] = []
+  for (const group of groups) {
+    const account = ownerOf(group) === null ? await accountOf(tx, environment, group) : null
+    if (account !== null) accounts.push(account)
+    posted.push(...(await postedUsersOf(tx, environment, group.platform, group.reports.flatMap(transactionsOfReport))))
+  }
+  await lockUsers(tx, environment, owners, [...accounts, ...posted])
+  const recorded: RecordedLineage[] = []
+  for (const group of groups) {
+    // Again: the account's user may have been erased before it was locked.
+    const account = ownerOf(group) === null && accounts.length > 0 ? await accountOf(tx, environment, group) : null
+    const owner = account !== null && accounts.includes(account) ? account : null
+    const written = await writeReports(tx, environment, group, { isConnected, owner, triggers })
+    recorded.push(written)
+    if (written.owner !== null) await updateTraitsOf(tx, environment, written)
+  }
+  const concerned = [...new Set([...recorded.flatMap(({ owner }) => owner ?? []), ...posted])].sort()
+  if (concerned.length > 0) await refold(tx, environment, concerned)
+  return recorded
+}
+
+/** The owner's platform and country, by the last period of the lineage. */
+async function updateTraitsOf(tx: Tx, environment: Environment, { lineage, owner }: RecordedLineage): Promise<void> {
+  const last = (await purchasesOfLineage(tx, lineage)).at(-1)
+  if (!last || owner === null) return
+  await updateTraitsByPurchase(tx, environment, owner, {
+    platform: TARGET_PLATFORM[last.platform],
+    country: last.country,
+    at: last.purchased_at,
+  })
+}

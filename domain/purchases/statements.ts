@@ -1,0 +1,79 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { type Tied, tied } from '../store-facts/order.ts'
+import type { Notice, PeriodStatement, RenewalStatement, Statement, TransactionIds } from '../store-facts/statement.ts'
+
+type Row = { kind: string; subject: string; stated_at: number; tie: string; origin: string; said: object; ids: TransactionIds | null }
+
+const rowOf = (statement: Tied): Row => ({
+  kind: statement.kind,
+  subject: statement.subject,
+  stated_at: statement.statedAt,
+  tie: statement.tie,
+  origin: statement.origin,
+  said: statement.said,
+  ids: statement.kind === 'period' ? statement.ids : null,
+})
+
+/** The id of a notice is its tie: the same notification is one notice. */
+const rowOfNotice = ({ slug, id, at, subject }: Notice): Row => ({
+  kind: 'notice',
+  subject: subject ?? '',
+  stated_at: at,
+  tie: id,
+  origin: 'push',
+  said: { slug, id },
+  ids: null,
+})
+
+/** Inserts statements that are not known yet. Gives the subjects of those that are new, of stores and of periods only. */
+export async function insertStatements(
+  tx: Tx,
+  environment: Environment,
+  lineage: number,
+  statements: Statement[],
+  notices: Notice[],
+): Promise<Set<string>> {
+  if (statements.length === 0 && notices.length === 0) return new Set()
+  const given = [...statements.map(statement => rowOf(tied(statement))), ...notices.map(rowOfNotice)]
+  const { rows } = await tx.query<{ kind: string; subject: string; origin: string }>({
+    name: 'insert-statements',
+    text: `insert into store_statements (environment, lineage, kind, subject, stated_at, tie, origin, said, ids)
+           select $1, $2, * from jsonb_to_recordset($3::jsonb)
+             s(kind text, subject text, stated_at bigint, tie text, origin text, said jsonb, ids jsonb)
+           on conflict do nothing returning kind, subject, origin`,
+    values: [environment, lineage, JSON.stringify(given)],
+  })
+  return new Set(rows.filter(({ kind, origin }) => kind === 'period' && origin !== 'caller').map(({ subject }) => subject))
+}
+
+/**
+ * Deletes repeated answers of the store about a transaction, between the first and the last of equal content: a lineage is asked about all of its
+ * periods several times a period. The result is the same in whatever order they were inserted.
+ */
+export async function pruneAnswers(tx: Tx, lineage: number): Promise<void> {
+  await tx.query({
+    name: 'prune-answers',
+    text: `delete from store_statements s using (
+             select subject, tie, min(stated_at) as first, max(stated_at) as last from store_statements
+             where lineage = $1 and kind = 'period' and origin = 'api' group by subject, tie having count(*) > 2) r
+           where s.lineage = $1 and s.kind = 'period' and s.subject = r.subject and s.tie = r.tie and s.stated_at > r.first and s.stated_at < r.last`,
+    values: [lineage],
+  })
+}
+
+export type LineageStatements = { periods: Tied<PeriodStatement>[]; renewals: Tied<RenewalStatement>[] }
+
+/** All statements of a lineage, notices aside. */
+export async function readStatements(tx: Tx, lineage: number): Promise<LineageStatements> {
+  const { rows } = await tx.query<Row>({
+    name: 'read-statements',
+    text: `select kind, subject, stated_at, tie, origin, said, ids from store_statements where lineage = $1 and kind <> 'notice'`,
+    values: [lineage],
+  })
+  const statements = rows.map(({ stated_at, ...row }) => ({ ...row, statedAt: stated_at }) as unknown as Tied)
+  return {
+    periods: statements.filter((statement): statement is Tied<PeriodStatement> => statement.kind === 'period'),
+    renewals: statements.filter((statement): statement is Tied<RenewalStatement> => statement.kind === 'renewal'),
+  }
+}

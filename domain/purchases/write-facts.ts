@@ -1,0 +1,49 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Store } from '../subscriptions/purchase.ts'
+import { FACT_TYPES, type PurchaseFacts } from './purchase-facts.ts'
+
+const names = Object.keys(FACT_TYPES)
+const list = (alias: string) => names.map(name => `${alias}.${name}`).join(', ')
+const RECORD = names.map(name => `${name} ${FACT_TYPES[name as keyof PurchaseFacts]}`).join(', ')
+
+/** What does not come from statements. `screen`: that sold the claimed transaction. `triggers` false: recorded as a backfill. */
+export type Recording = { environment: Environment; lineage: number; platform: Store; owner: string | null; triggers: boolean }
+export type NewPurchase = PurchaseFacts & { screen_id: string | null }
+
+const INSERT = `
+insert into purchases (environment, lineage, user_id, platform, screen_id, created_at, verified_at, triggers, known_country, known_app_version,
+  known_locale, is_unmapped, ${names.join(', ')})
+select $1, $2, $3, $4::text, f.screen_id, t, t, $5, u.country, u.app_version, u.locale,
+  linked_product($1, $4, f.store_product_id, f.base_plan_id) is null, ${list('f')}
+from environment_now($1) t cross join jsonb_to_recordset($6::jsonb) f(screen_id text, ${RECORD})
+left join lateral (select country, app_version, locale from users where environment = $1 and id = $3 limit 1) u on true
+order by f.purchased_at, f.expires_at, f.subject collate "C"
+returning id::text, subject`
+
+/** Inserts transactions as the store states them. Gives the id of each, by subject. */
+export async function insertStated(
+  tx: Tx,
+  { environment, lineage, owner, platform, triggers }: Recording,
+  purchases: NewPurchase[],
+): Promise<[subject: string, id: string][]> {
+  if (purchases.length === 0) return []
+  const { rows } = await tx.query<{ id: string; subject: string }>({
+    name: 'insert-stated',
+    text: INSERT,
+    values: [environment, lineage, owner, platform, triggers, JSON.stringify(purchases)],
+  })
+  return rows.map(({ id, subject }) => [subject, id])
+}
+
+const UPDATE = `
+update purchases p set ${names.map(name => `${name} = f.${name}`).join(', ')}, verified_at = environment_now(p.environment),
+  screen_id = coalesce(p.screen_id, f.screen_id),
+  updated_at = case when (${list('p')}) is distinct from (${list('f')}) then environment_now(p.environment) else p.updated_at end
+from jsonb_to_recordset($1::jsonb) f(id bigint, is_said boolean, screen_id text, ${RECORD})
+where p.id = f.id and (f.is_said or (${list('p')}) is distinct from (${list('f')}))`
+
+/** Writes what the store states of recorded purchases. `is_said`: the store has said something new, which confirms the purchase at least. */
+export async function updateStated(tx: Tx, purchases: (NewPurchase & { id: number; is_said: boolean })[]): Promise<void> {
+  if (purchases.length > 0) await tx.query({ name: 'update-stated', text: UPDATE, values: [JSON.stringify(purchases)] })
+}

@@ -1,0 +1,165 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { type FoldedLineage, foldLineage } from '../store-facts/fold.ts'
+import { type StatedPeriod, statedPeriods } from '../store-facts/stated-period.ts'
+import type { Statement } from '../store-facts/statement.ts'
+import { LAST_MS } from '../subscriptions/period.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { giveLineage } from './lineage.ts'
+import { withLinkedTypes } from './linked.ts'
+import { type LockedReports, ownerOf } from './locked-reports.ts'
+import { matchPurchases, saidByCaller } from './match.ts'
+import { addAliases, mergeLineages } from './merge-lineages.ts'
+import { statedFactsOf } from './purchase-facts.ts'
+import { purchasesOfLineage, unmappedProducts } from './record.ts'
+import { insertStatements, pruneAnswers, readStatements } from './statements.ts'
+import { insertStated, updateStated } from './write-facts.ts'
+
+/** What a claim adds to the reports: the claimed transaction, what the caller said of it, the screen that sold it. */
+export type ClaimedTransaction = { subject: string; said: Statement[]; screen: string | null }
+
+/**
+ * What became of the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: two lineages with
+ * different owners are one for the store. `unpriced`: subjects of transactions that count as free because nobody states their price. `unmapped`:
+ * products of the store that no product links.
+ */
+export type RecordedLineage = {
+  lineage: number
+  name: string
+  owner: string | null
+  isNewOwner: boolean
+  purchases: Map<string, string>
+  isConflict: boolean
+  unpriced: string[]
+  unmapped: string[]
+}
+
+export type Writing = { isConnected: boolean; owner: string | null; claimed?: ClaimedTransaction; triggers: boolean }
+
+const iso = (ms: number) => new Date(Math.min(ms, LAST_MS)).toISOString()
+const isOfStore = ({ origin }: Statement) => origin !== 'caller'
+const latest = (times: number[]) => (times.length === 0 ? null : times.reduce((a, b) => Math.max(a, b)))
+
+/** Names, owner and what is known of the whole lineage. Gives until when the store reported it whole (ms). */
+async function writeLineage(
+  tx: Tx,
+  environment: Environment,
+  group: LockedReports,
+  { isConnected, owner }: Writing,
+): Promise<number | null> {
+  const { platform, lineage, younger, reports } = group
+  await mergeLineages(
+    tx,
+    lineage.id,
+    younger.map(({ id }) => id),
+  )
+  const names = reports.flatMap(report => [report.lineage, ...report.aliases]).filter(name => name !== lineage.name)
+  await addAliases(tx, environment, platform, lineage.id, names)
+  if (owner !== null && ownerOf(group) === null) await giveLineage(tx, lineage.id, owner)
+  const times = (of: typeof reports) => of.flatMap(({ statements }) => statements.filter(isOfStore).map(({ statedAt }) => statedAt))
+  const [stated, whole] = [latest(times(reports)), latest(times(reports.filter(({ isWhole }) => isWhole)))]
+  const { rows } = await tx.query<{ whole_until: number | null }>({
+    name: 'follow-lineage',
+    text: `update lineages set is_connected = $2, stated_until = greatest(stated_until, $3::timestamptz), whole_until = greatest(whole_until, $4::timestamptz)
+           where id = $1 returning (extract(epoch from whole_until) * 1000)::float8 as whole_until`,
+    values: [lineage.id, isConnected, stated === null ? null : iso(stated), whole === null ? null : iso(whole)],
+  })
+  return rows[0]!.whole_until
+}
+
+type Folded = { folded: FoldedLineage; matched: Map<string, PurchaseRow> }
+
+/** The lineage as all of its statements say it. What callers said of purchases that the store tells of for the first time becomes statements. */
+async function fold(tx: Tx, environment: Environment, { lineage, platform }: LockedReports, wholeUntil: number | null): Promise<Folded> {
+  const rows = await purchasesOfLineage(tx, lineage.id)
+  const stated = async () => {
+    const { periods, renewals } = await readStatements(tx, lineage.id)
+    return { periods: await withLinkedTypes(tx, environment, platform, statedPeriods(periods)), renewals }
+  }
+  let statements = await stated()
+  const matched = matchPurchases(rows, statements.periods)
+  const callers = [...matched].filter(([, row]) => row.verified_at === null)
+  if (callers.length > 0) {
+    await insertStatements(
+      tx,
+      environment,
+      lineage.id,
+      callers.flatMap(([subject, row]) => saidByCaller(row, subject)),
+      [],
+    )
+    statements = await stated()
+  }
+  const isOther = await inOtherLineages(tx, environment, lineage.id, platform, statements.periods)
+  const own = statements.periods.filter(({ subject }) => !isOther.has(subject))
+  return { folded: foldLineage(platform, own, statements.renewals, wholeUntil), matched }
+}
+
+/** The subjects of transactions that are recorded in another lineage: its owner is another user. */
+async function inOtherLineages(
+  tx: Tx,
+  environment: Environment,
+  lineage: number,
+  platform: string,
+  periods: StatedPeriod[],
+): Promise<Set<string>> {
+  const known = periods.filter(({ ids }) => (ids.transaction ?? ids.order) !== null)
+  const { rows } = await tx.query<{ subject: string }>({
+    name: 'in-other-lineages',
+    text: `select k.subject from unnest($4::text[], $5::text[]) k(subject, transaction) cross join lateral (
+             select lineage from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = k.transaction
+             limit 1) p where p.lineage <> $3`,
+    values: [environment, platform, lineage, known.map(({ subject }) => subject), known.map(({ ids }) => ids.transaction ?? ids.order)],
+  })
+  return new Set(rows.map(({ subject }) => subject))
+}
+
+/**
+ * Records what stores said of one lineage: names, owner, statements, and the purchases that follow from all statements together. The lineages and
+ * the users concerned are locked. Nothing is derived yet and no event told: `refold` of the owner does that.
+ */
+export async function writeReports(tx: Tx, environment: Environment, group: LockedReports, writing: Writing): Promise<RecordedLineage> {
+  const { lineage, platform, reports, isConflict } = group
+  const { claimed, triggers } = writing
+  const owner = ownerOf(group) ?? writing.owner
+  const wholeUntil = await writeLineage(tx, environment, group, writing)
+  const statements = [...reports.flatMap(report => report.statements), ...(claimed?.said ?? [])]
+  const fresh = await insertStatements(
+    tx,
+    environment,
+    lineage.id,
+    statements,
+    reports.flatMap(({ notices }) => notices),
+  )
+  if (statements.some(({ origin }) => origin === 'api')) await pruneAnswers(tx, lineage.id)
+  const { folded, matched } = await fold(tx, environment, group, wholeUntil)
+  const screenOf = (subject: string) => (subject === claimed?.subject ? claimed.screen : null)
+  const periods = folded.periods.filter(period => period.isOfStore)
+  const facts = periods.map(period => {
+    const row = matched.get(period.subject)
+    return { row, purchase: { ...statedFactsOf(period, row), screen_id: screenOf(period.subject) } }
+  })
+  const added = await insertStated(
+    tx,
+    { environment, lineage: lineage.id, platform, owner, triggers },
+    facts.flatMap(({ row, purchase }) => (row ? [] : [purchase])),
+  )
+  await updateStated(
+    tx,
+    facts.flatMap(({ row, purchase }) => (row ? [{ ...purchase, id: row.id, is_said: fresh.has(purchase.subject!) }] : [])),
+  )
+  await tx.query({
+    name: 'complete-lineage',
+    text: 'update lineages set complete_until = $2 where id = $1 and complete_until is distinct from $2::timestamptz',
+    values: [lineage.id, folded.completeUntil === null ? null : iso(folded.completeUntil)],
+  })
+  return {
+    lineage: lineage.id,
+    name: lineage.name,
+    owner,
+    isNewOwner: owner !== null && ownerOf(group) === null,
+    purchases: new Map([...facts.flatMap(({ row, purchase }) => (row ? [[purchase.subject!, String(row.id)] as const] : [])), ...added]),
+    isConflict,
+    unpriced: periods.filter(({ isPriceKnown }) => !isPriceKnown).map(({ subject }) => subject),
+    unmapped: await unmappedProducts(tx, lineage.id),
+  }
+}

@@ -1,0 +1,98 @@
+import { compareAmounts } from '../events/money.ts'
+import type { ProductLevel } from '../subscriptions/purchase.ts'
+import { autoRenewOf, neverRenews } from './auto-renew.ts'
+import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
+import { completeUntil } from './follows.ts'
+import type { Tied } from './order.ts'
+import { pricesOf } from './price.ts'
+import { type FoldedRefund, foldRefunds } from './refunds.ts'
+import { type RecordablePeriod, recordablePeriods, type StatedPeriod } from './stated-period.ts'
+import type { RenewalStatement, TransactionIds } from './statement.ts'
+
+/** A transaction as all statements together say it. Times as texts, whole seconds. */
+export type FoldedPeriod = {
+  subject: string
+  ids: TransactionIds
+  product: string
+  basePlan: string | null
+  isSubscription: boolean
+  currency: string
+  price: string
+  isPriceKnown: boolean
+  begins: string
+  ends: string | null
+  periodType: 'normal' | 'trial' | 'intro' | null
+  autoRenews: boolean
+  /** When auto-renew was switched off, on, off … within the period, in Unix seconds. */
+  autoRenewChanges: number[]
+  neverRenews: boolean
+  isFamilyShared: boolean
+  country: string | null
+  refund: FoldedRefund
+  retry: BillingRetry
+  proceedsShare: string | null
+  level: ProductLevel | null
+  /** At least one statement is the store's. */
+  isOfStore: boolean
+}
+
+/** `completeUntil` (ms): no period that begins earlier is missing. Null: nothing is certain; Infinity: nothing at all is missing. */
+export type FoldedLineage = { periods: FoldedPeriod[]; completeUntil: number | null }
+
+const second = (ms: number) => Math.floor(ms / 1000)
+const NO_RETRY: BillingRetry = { since: null, first: null, graceUntil: null }
+
+/** A free period is a trial, one with a price is none. */
+function periodTypeOf({ isSubscription, isFamilyShared, periodType }: RecordablePeriod, price: string): FoldedPeriod['periodType'] {
+  if (!isSubscription) return null
+  if (isFamilyShared) return 'normal'
+  if (compareAmounts(price, '0') === 0) return 'trial'
+  return periodType === 'intro' ? 'intro' : 'normal'
+}
+
+/**
+ * The periods of a lineage as its statements say them together, in the order of their begin. It is a function of the set of statements: the
+ * order in which they arrived has no influence. `wholeUntil` (ms): the store reported the whole history up to then.
+ */
+export function foldLineage(
+  platform: string,
+  stated: StatedPeriod[],
+  renewals: Tied<RenewalStatement>[],
+  wholeUntil: number | null,
+): FoldedLineage {
+  const periods = recordablePeriods(stated)
+  const prices = new Map(pricesOf(periods).map((price, i) => [periods[i]!, price]))
+  const subscription = periods.filter(({ isSubscription }) => isSubscription)
+  const autoRenew = autoRenewOf(subscription, renewals)
+  const isLineagePrepaid = neverRenews(renewals)
+  const folded = periods.map((period): FoldedPeriod => {
+    const { price, currency, isKnown } = prices.get(period)!
+    const i = subscription.indexOf(period)
+    const isPrepaid = period.isSubscription && (isLineagePrepaid || period.isPrepaid === true)
+    const { isOn, changes } = autoRenew[i] ?? { isOn: false, changes: [] }
+    return {
+      subject: period.subject,
+      ids: period.ids,
+      product: period.product,
+      basePlan: period.basePlan ?? null,
+      isSubscription: period.isSubscription,
+      currency,
+      price,
+      isPriceKnown: isKnown,
+      begins: period.begins,
+      ends: period.isSubscription ? (period.ends ?? null) : null,
+      periodType: periodTypeOf(period, price),
+      autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
+      autoRenewChanges: changes.map(second),
+      neverRenews: isPrepaid,
+      isFamilyShared: period.isFamilyShared ?? false,
+      country: period.country ?? null,
+      refund: foldRefunds(period, price),
+      retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1]) : NO_RETRY,
+      proceedsShare: period.proceedsShare ?? null,
+      level: period.level ?? null,
+      isOfStore: period.isOfStore,
+    }
+  })
+  return { periods: folded, completeUntil: completeUntil(platform, periods, wholeUntil) }
+}

@@ -1,0 +1,35 @@
+import { createHash } from 'node:crypto'
+import { ORIGINS, type Statement } from './statement.ts'
+
+/** A statement with what decides between statements of the same instant: the rank of its origin, then a hash of its content. */
+export type Tied<S extends Statement = Statement> = S & { tie: string }
+
+/** JSON with sorted keys, without what is undefined: the same content has the same text. */
+function canonical(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
+  if (value === null || typeof value !== 'object') return JSON.stringify(value)
+  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
+  return `{${entries
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`)
+    .join(',')}}`
+}
+
+/** Nothing of the order of arrival is in it. Two statements with equal content have the same tie. */
+export function tied<S extends Statement>(statement: S): Tied<S> {
+  const { statedAt, ...content } = statement
+  const hash = createHash('sha256').update(canonical(content)).digest('hex')
+  return { ...statement, tie: `${ORIGINS.indexOf(statement.origin)}${hash.slice(0, 40)}` }
+}
+
+const isOfStore = ({ origin }: Tied): number => (origin === 'caller' ? 0 : 1)
+
+/** What callers said first, whatever its time: it counts only where the store says nothing. */
+export const byWeight = (a: Tied, b: Tied): number =>
+  isOfStore(a) - isOfStore(b) || a.statedAt - b.statedAt || (a.tie < b.tie ? -1 : a.tie > b.tie ? 1 : 0)
+
+type Said<S extends Statement> = S['said']
+
+/** The value of a field: that of the last statement that states it. `statements` in the order of their weight. */
+export const lastSaid = <S extends Statement, F extends keyof Said<S>>(statements: readonly Tied<S>[], field: F): Said<S>[F] | undefined =>
+  (statements as readonly { said: Said<S> }[]).findLast(({ said }) => said[field] !== undefined)?.said[field]

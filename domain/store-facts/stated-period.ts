@@ -1,0 +1,100 @@
+import { byWeight, lastSaid, type Tied } from './order.ts'
+import type { PeriodSaid, PeriodStatement, TransactionIds } from './statement.ts'
+
+/** What is stated about one transaction, and when it was stated. Times of the period as texts; absent: nobody has said it. */
+export type StatedPeriod = PeriodSaid & {
+  subject: string
+  ids: TransactionIds
+  /** The statements about refunds, in order: the refunded amount after each; null: all of the price. */
+  refunds: { at: string | null; amount: string | null }[]
+  /** The earliest word that the charge after the period had failed, also when it was taken back since. */
+  firstRetryAt: string | null
+  /** At least one statement is the store's. */
+  isOfStore: boolean
+  /** By the product that links the store's product: a subscription that the store does not renew. */
+  isPrepaid?: boolean
+}
+
+const FIELDS = [
+  'product',
+  'basePlan',
+  'isSubscription',
+  'currency',
+  'price',
+  'begins',
+  'ends',
+  'periodType',
+  'isRenewal',
+  'isRecovered',
+  'isFamilyShared',
+  'country',
+  'refund',
+  'graceUntil',
+  'proceedsShare',
+  'level',
+] as const
+
+const NO_IDS: TransactionIds = {
+  transaction: null,
+  originalTransaction: null,
+  token: null,
+  order: null,
+  subscription: null,
+  storeType: null,
+}
+
+/** Of each id the last one that is stated. */
+function idsOf(statements: Tied<PeriodStatement>[]): TransactionIds {
+  const ids = { ...NO_IDS }
+  for (const statement of statements)
+    for (const [name, id] of Object.entries(statement.ids)) if (id !== null) ids[name as keyof TransactionIds] = id
+  return ids
+}
+
+type Retry = Pick<StatedPeriod, 'retrySince' | 'firstRetryAt'>
+
+/** Since the earliest word that the charge had failed; what was said before a word that it had not does not count. */
+function retryOf(statements: Tied<PeriodStatement>[]): Retry {
+  const times = statements.flatMap(({ said }) => (said.retrySince === undefined ? [] : [said.retrySince]))
+  const earliest = (some: (string | null)[]) => some.filter(time => time !== null).sort()[0] ?? null
+  return { retrySince: earliest(times.slice(times.lastIndexOf(null) + 1)), firstRetryAt: earliest(times) }
+}
+
+function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPeriod {
+  const statements = [...unordered].sort(byWeight)
+  const ofStore = statements.filter(({ origin }) => origin !== 'caller')
+  const aboutRefunds = (some: Tied<PeriodStatement>[]) =>
+    some.flatMap(({ said: { refund } }) => (refund === undefined ? [] : [{ at: refund?.at ?? null, amount: refund ? refund.amount : '0' }]))
+  const refunds = aboutRefunds(ofStore)
+  const fields = Object.fromEntries(FIELDS.map(field => [field, lastSaid<PeriodStatement, typeof field>(statements, field)]))
+  return {
+    ...fields,
+    ...retryOf(ofStore.some(({ said }) => said.retrySince !== undefined) ? ofStore : statements),
+    subject,
+    ids: idsOf(statements),
+    refunds: refunds.length > 0 ? refunds : aboutRefunds(statements),
+    isOfStore: ofStore.length > 0,
+  }
+}
+
+/** The transactions that the statements of a lineage are about, each with what is stated of it. */
+export const statedPeriods = (statements: Tied<PeriodStatement>[]): StatedPeriod[] =>
+  [...Map.groupBy(statements, ({ subject }) => subject)].map(([subject, of]) => periodOf(subject, of))
+
+/** A period of which enough is known to be recorded. */
+export type RecordablePeriod = StatedPeriod & { product: string; begins: string; isSubscription: boolean }
+
+const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
+  const [left, right] = [
+    [a.begins, a.ends ?? '~', a.subject],
+    [b.begins, b.ends ?? '~', b.subject],
+  ]
+  const i = left.findIndex((value, n) => value !== right[n])
+  return i === -1 ? 0 : left[i]! < right[i]! ? -1 : 1
+}
+
+/** Those of which enough is known, in the order of their begin. */
+export const recordablePeriods = (periods: StatedPeriod[]): RecordablePeriod[] =>
+  periods
+    .filter((p): p is RecordablePeriod => p.product !== undefined && p.begins !== undefined && typeof p.isSubscription === 'boolean')
+    .sort(inOrder)

@@ -1,0 +1,98 @@
+import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
+
+// What a store said is kept as it was said and never overwritten. A purchase is computed from the set of statements: for each field, the
+// statement with the greatest (statedAt, tie) that states the field counts. So the order in which statements arrive has no influence.
+
+/** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
+export const ORIGINS = ['caller', 'push', 'api'] as const
+export type StatementOrigin = (typeof ORIGINS)[number]
+
+/** Times of periods: whole seconds, ISO 8601, UTC. An absent field says nothing; null says that there is none. */
+export type PeriodSaid = {
+  product?: string
+  basePlan?: string | null
+  /** `by_product`: if the product that links the store's product is one; it has the product's duration then and never renews. */
+  isSubscription?: boolean | 'by_product'
+  currency?: string
+  /** As charged for the whole quantity, a decimal text. */
+  price?: string
+  begins?: string
+  /** End of the period; null for a one-time purchase. */
+  ends?: string | null
+  periodType?: 'normal' | 'trial' | 'intro' | null
+  /** The store calls the period a renewal: auto-renew was on at the end of the period before. Absent after a pause. */
+  isRenewal?: boolean
+  /** The charge had failed before: billing retry ran from the end of the period before. */
+  isRecovered?: boolean
+  isFamilyShared?: boolean
+  /** Two letters. */
+  country?: string | null
+  /** `amount` null: all of the price. */
+  refund?: { at: string; amount: string | null } | null
+  retrySince?: string | null
+  graceUntil?: string | null
+  /** The store's own share for the seller, a decimal text from 0 to 1. */
+  proceedsShare?: string
+  /** On the store's word: the period is of a higher or lower level than the one before. */
+  level?: ProductLevel
+}
+
+export type RenewalSaid = {
+  autoRenews?: boolean
+  nextProduct?: string | null
+  /** Prepaid. Such a period is off without having been switched off: `autoRenews` false would be a cancellation. */
+  neverRenews?: boolean
+  /** The store charges no longer: the run has ended, or ends with its period. */
+  gaveUp?: boolean
+  /** On the store's word: the level of `nextProduct`, for the period that begins with it. */
+  nextLevel?: 'downgrade' | null
+  /** Of the next period, a decimal text. It is kept, and no event tells it. */
+  renewalPrice?: string
+  /** Whether the customer has accepted a higher price of the next period. */
+  priceIncrease?: 'pending' | 'accepted'
+}
+
+/** The ids of a transaction as `store_data` of the API shows them. */
+export type TransactionIds = {
+  transaction: string | null
+  originalTransaction: string | null
+  token: string | null
+  order: string | null
+  subscription: string | null
+  storeType: string | null
+}
+
+type Stated = {
+  /** Store time in ms. */
+  statedAt: number
+  origin: StatementOrigin
+}
+
+/**
+ * About one transaction. `subject`: the name of the transaction within its lineage; `''`: the store names none, as in Google's notifications,
+ * and means the last period of the lineage that had begun at `statedAt`.
+ */
+export type PeriodStatement = Stated & { kind: 'period'; subject: string; ids: TransactionIds; said: PeriodSaid }
+/** About a lineage. `subject`: the transaction that the store names with it; `''`: none. */
+export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; said: RenewalSaid }
+export type Statement = PeriodStatement | RenewalStatement
+
+/** A catalogue event that a notification is by itself: 18 and 19. `id`: the store's name of the notification; `at` in ms. */
+export type Notice = { slug: string; id: string; at: number; subject: string | null }
+
+/**
+ * Everything that was learnt of one lineage at a time: from notifications, from an answer of the store, or from both.
+ * `lineage`: the name by which the lineage is known; `aliases`: further names that the store gives the same lineage. `accountId`: what the app
+ * told the store about the account, not looked up yet. `isWhole`: the store reported the whole history of the lineage. `alerts`: what the
+ * operator must change at the store, in the words of the alerts.
+ */
+export type StoreReport = {
+  platform: Store
+  lineage: string
+  aliases: string[]
+  accountId: string | null
+  statements: Statement[]
+  notices: Notice[]
+  isWhole: boolean
+  alerts?: string[]
+}

@@ -1,0 +1,22 @@
+import { randomUUID } from 'node:crypto'
+import { PromotionalOfferSignatureCreator } from '@apple/app-store-server-library'
+
+/** The in-app purchase key of a project, PEM, with its identifier. */
+export type OfferKey = { key: string; keyId: string; bundleId: string }
+
+/** `accountToken`: what the app will give the App Store as the purchase's account; empty without one. */
+export type SignedOffer = { product: string; offer: string; accountToken: string }
+
+/** `timestamp` in ms: what the App Store takes, for 24 hours. `signature` in base64. */
+export type OfferSignature = { keyId: string; nonce: string; timestamp: number; signature: string }
+
+/** Signs a promotional offer for one purchase. Whether the App Store has the offer is not checked. Throws for a key that cannot sign. */
+export function signOffer(
+  { key, keyId, bundleId }: OfferKey,
+  { product, offer, accountToken }: SignedOffer,
+  nowMs: number,
+): OfferSignature {
+  const nonce = randomUUID()
+  const creator = new PromotionalOfferSignatureCreator(key, keyId, bundleId)
+  return { keyId, nonce, timestamp: nowMs, signature: creator.createSignature(product, offer, accountToken, nonce, nowMs) }
+}

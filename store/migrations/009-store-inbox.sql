@@ -1,0 +1,66 @@
+-- What an operator decides per project about the stores.
+alter table projects
+  add column sandbox_access text not null default 'grant' check (sandbox_access in ('grant', 'refuse')),
+  add column refund_preference text not null default 'none' check (refund_preference in ('none', 'decline', 'grant_full'));
+
+-- A lane: one lineage as the notifications of a store name it. Its job (kind store_lane, id of the row) stands under the production environment
+-- of the project, whose clock is real time: the test clock of a sandbox does not move what is said by a store.
+create table store_lanes (
+  id bigint generated always as identity primary key,
+  project int not null references projects,
+  platform text not null check (platform in ('apple', 'google', 'stripe', 'paddle')),
+  name text collate "C" not null,
+  -- null: notifications do not tell the environment (Google), and the lane serves both.
+  environment int references environments,
+  -- When the store is asked without a notification; null: never again.
+  next_check_at timestamptz,
+  -- Turns in a row that the store answered with a failure or not at all, since when, and with what.
+  attempts int not null default 0,
+  failing_since timestamptz,
+  reason text
+);
+-- A purchase token may be longer than an entry of an index.
+create unique index store_lanes_by_name on store_lanes (project, platform, md5(name), coalesce(environment, 0));
+create index store_lanes_checked on store_lanes (id) where next_check_at is not null;
+
+create table store_inbox (
+  id bigint generated always as identity primary key,
+  project int not null references projects,
+  platform text not null check (platform in ('apple', 'google', 'stripe', 'paddle')),
+  -- null: only the answer of the store tells it, and it has not been asked yet.
+  environment int references environments,
+  lane bigint not null references store_lanes,
+  notification_id text collate "C" not null,
+  type text not null,
+  subtype text,
+  -- Store time in milliseconds.
+  stated_at bigint not null,
+  received_at timestamptz not null default clock_timestamp(),
+  -- As it arrived. The signature that it carries, or that came with it, has been verified.
+  body bytea not null,
+  content_type text,
+  source text not null check (source in ('push', 'sweep', 'import')),
+  state text not null default 'pending' check (state in ('pending', 'done', 'ignored', 'set_aside')),
+  -- How often it could not be read or applied. Such a row is tried alone, from `next_attempt_at` on.
+  attempts int not null default 0,
+  next_attempt_at timestamptz,
+  reason text
+);
+create unique index store_inbox_by_notification on store_inbox (project, platform, notification_id);
+create index store_inbox_pending on store_inbox (lane, stated_at, id) where state = 'pending';
+create index store_inbox_by_lane on store_inbox (lane);
+create index store_inbox_finished on store_inbox (received_at) where state in ('done', 'ignored');
+
+-- Requests to the API of a store that all processes together may still send: a bucket that fills with time. `family`: a part of an API with a
+-- quota of its own. Project 0: the quota is that of the installation.
+create table store_budgets (
+  project int not null,
+  platform text not null,
+  environment int not null,
+  family text not null,
+  tokens float8 not null,
+  filled_at timestamptz not null,
+  -- The store has refused a request until then.
+  rests_until timestamptz,
+  primary key (project, platform, environment, family)
+) with (fillfactor = 50);

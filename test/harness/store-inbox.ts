@@ -1,0 +1,52 @@
+import type { LaneName } from '../../domain/store-inbox/lanes.ts'
+import { lanesNamed } from '../../domain/store-inbox/lanes.ts'
+import type { NewNotification } from '../../domain/store-inbox/notification.ts'
+import type { Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
+
+let made = 0
+
+/** A push of Apple's, with an id of its own. */
+export const notification = (project: number, given: Partial<NewNotification> = {}): NewNotification => ({
+  id: `uuid-${++made}`,
+  type: 'DID_RENEW',
+  subtype: null,
+  environment: 'production',
+  lane: 'orig-1',
+  statedAt: 1_700_000_000_000,
+  project,
+  platform: 'apple',
+  body: new TextEncoder().encode('{"signedPayload":"…"}'),
+  contentType: 'application/json',
+  source: 'push',
+  ...given,
+})
+
+/** The number of a lane, which exists from then on. */
+export const laneNamed = async (pool: Pool, lane: LaneName): Promise<number> => (await transaction(pool, tx => lanesNamed(tx, [lane])))[0]!
+
+export type InboxRow = {
+  id: number
+  lane: number
+  notification_id: string
+  environment: number | null
+  state: string
+  attempts: number
+  reason: string | null
+  body: Buffer
+  content_type: string | null
+  source: string
+}
+
+export const inboxOf = async (pool: Pool, project: number): Promise<InboxRow[]> =>
+  (await pool.query<InboxRow>('select * from store_inbox where project = $1 order by id', [project])).rows
+
+/** Jobs of lanes; `in` seconds until they are due, rounded. */
+export const laneJobs = async (pool: Pool, lane: number) =>
+  (
+    await pool.query<{ environment: number; fence: number; in: number; leased: boolean }>(
+      `select environment, fence, round(extract(epoch from due_at - clock_timestamp()))::int as in, lease_until > clock_timestamp() as leased
+       from due where kind = 'store_lane' and id = $1`,
+      [lane],
+    )
+  ).rows

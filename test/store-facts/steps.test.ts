@@ -1,0 +1,27 @@
+import { expect, test } from 'vitest'
+import { changesOf } from '../../domain/facts/changes.ts'
+import type { Origin } from '../../domain/facts/life.ts'
+import { sourceOfPurchase } from '../../domain/facts/sources.ts'
+import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
+import { at, iso, STORIES } from './stories.ts'
+import { lineageInMemory } from './telling.ts'
+
+const PLACE = { country: null, app_version: null, locale: null }
+const USER: Origin = { ...PLACE, no: 1, id: 'u', created: at(0), platform: null, media: null, campaign: null, ad_set: null, ad: null }
+
+test('auto-renew that is switched off and on again counts as off meanwhile', () => {
+  const lineage = lineageInMemory({ isConnected: true })
+  for (const said of STORIES.find(({ name }) => name === 'off, on, renew')!.notifications) lineage.record(said, at(34))
+  const [subscription] = subscriptionsOf([...lineage.purchases.values()], [])
+  const changes = changesOf(subscription!, { media: null, campaign: null }, ({ purchase }) => sourceOfPurchase(purchase!, USER))
+  const time = (second: number) => new Date(second * 1000).toISOString().replace('.000', '')
+  expect(changes.map(({ happened, cause, after }) => [time(happened), cause, after.renewing, after.amount])).toEqual([
+    [iso(0), 'begin', true, 9_990_000n],
+    [iso(3), 'auto_renew', false, null],
+    [iso(5), 'auto_renew', true, 9_990_000n],
+    [iso(30), 'handover', true, 9_990_000n],
+    [iso(33), 'auto_renew', false, null],
+    [iso(60), 'end', false, null],
+  ])
+  expect(changes.reduce((sum, { cancelled }) => sum + cancelled, 0)).toBe(1)
+})

@@ -1,0 +1,184 @@
+import type {
+  PeriodSaid,
+  PeriodStatement,
+  RenewalSaid,
+  RenewalStatement,
+  Statement,
+  TransactionIds,
+} from '../../domain/store-facts/statement.ts'
+
+const DAY = 86_400_000
+const START = Date.parse('2026-03-01T00:00:00Z')
+/** `day` days after the first begin, in ms and as a text. */
+export const at = (day: number): number => START + Math.round(day * DAY)
+export const iso = (day: number): string => `${new Date(at(day)).toISOString().slice(0, 19)}Z`
+
+const NO_IDS: TransactionIds = {
+  transaction: null,
+  originalTransaction: null,
+  token: null,
+  order: null,
+  subscription: null,
+  storeType: null,
+}
+
+/** A statement about the transaction `subject` of the lineage `t1`. */
+export const period = (day: number, subject: string, said: PeriodSaid, origin: Statement['origin'] = 'push'): PeriodStatement => ({
+  statedAt: at(day),
+  origin,
+  kind: 'period',
+  subject,
+  ids: { ...NO_IDS, transaction: subject, originalTransaction: 't1' },
+  said,
+})
+export const renewal = (day: number, subject: string, said: RenewalSaid, origin: Statement['origin'] = 'push'): RenewalStatement => ({
+  statedAt: at(day),
+  origin,
+  kind: 'renewal',
+  subject,
+  said,
+})
+
+const common: PeriodSaid = { product: 'm', currency: 'USD', isSubscription: true, isFamilyShared: false }
+export const paid = (from: number, to: number, rest: PeriodSaid = {}): PeriodSaid => ({
+  ...common,
+  price: '9.99',
+  begins: iso(from),
+  ends: iso(to),
+  periodType: 'normal',
+  ...rest,
+})
+export const trial = (from: number, to: number): PeriodSaid => paid(from, to, { price: '0', periodType: 'trial', isRenewal: false })
+const bought: PeriodSaid = { isRenewal: false }
+const renewed: PeriodSaid = { isRenewal: true }
+
+/** A notification of the App Store says a period and its renewal at the same time. */
+const told = (day: number, subject: string, said: PeriodSaid, about: RenewalSaid): Statement[] => [
+  period(day, subject, said),
+  renewal(day, subject, about),
+]
+const ON: RenewalSaid = { autoRenews: true }
+const OFF: RenewalSaid = { autoRenews: false }
+
+/** Notifications in the order in which the store made them; each is one or more statements. */
+export type Story = { name: string; notifications: Statement[][] }
+
+export const STORIES: Story[] = [
+  {
+    name: 'trial, convert, cancel, resubscribe',
+    notifications: [
+      told(0, 't1', trial(0, 7), ON),
+      told(7, 't2', paid(7, 37, renewed), ON),
+      told(10, 't2', paid(7, 37, renewed), OFF),
+      told(37, 't2', paid(7, 37, renewed), { ...OFF, gaveUp: true }),
+      told(60, 't3', paid(60, 90, bought), ON),
+    ],
+  },
+  {
+    name: 'a trial that is cancelled, renewed again, cancelled and expires',
+    notifications: [
+      told(0, 't1', trial(0, 7), ON),
+      told(1, 't1', trial(0, 7), OFF),
+      told(2, 't1', trial(0, 7), ON),
+      told(3, 't1', trial(0, 7), OFF),
+      told(7, 't1', trial(0, 7), { ...OFF, gaveUp: true }),
+    ],
+  },
+  {
+    name: 'renew, retry, grace, recover',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't2', paid(30, 60, renewed), ON),
+      told(60, 't2', paid(30, 60, { ...renewed, retrySince: iso(60), graceUntil: iso(66) }), ON),
+      told(66, 't2', paid(30, 60, { ...renewed, graceUntil: iso(66) }), ON),
+      told(70, 't3', paid(70, 100, { ...renewed, isRecovered: true }), ON),
+    ],
+  },
+  {
+    name: 'retry, expire',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't1', paid(0, 30, { ...bought, retrySince: iso(30), graceUntil: null }), ON),
+      told(90, 't1', paid(0, 30, bought), { ...ON, gaveUp: true }),
+    ],
+  },
+  {
+    name: 'an upgrade, a downgrade that is set and taken back',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(10, 't2', paid(10, 40, { product: 'y', price: '19.99', isRenewal: false, level: { is: 'upgrade', refunded: null } }), ON),
+      told(20, 't2', paid(10, 40, { product: 'y', price: '19.99', isRenewal: false, level: { is: 'upgrade', refunded: null } }), {
+        ...ON,
+        nextProduct: 'm',
+      }),
+      told(25, 't2', paid(10, 40, { product: 'y', price: '19.99', isRenewal: false, level: { is: 'upgrade', refunded: null } }), {
+        ...ON,
+        nextProduct: null,
+      }),
+      told(40, 't3', paid(40, 70, { product: 'y', price: '19.99', ...renewed }), ON),
+    ],
+  },
+  {
+    name: 'a downgrade with the next period',
+    notifications: [
+      told(0, 't1', paid(0, 30, { product: 'y', price: '19.99', ...bought }), ON),
+      told(5, 't1', paid(0, 30, { product: 'y', price: '19.99', ...bought }), { ...ON, nextProduct: 'm' }),
+      told(30, 't2', paid(30, 60, { ...renewed, level: { is: 'downgrade' } }), ON),
+    ],
+  },
+  {
+    name: 'off, on, renew',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(3, 't1', paid(0, 30, bought), OFF),
+      told(5, 't1', paid(0, 30, bought), ON),
+      told(30, 't2', paid(30, 60, renewed), ON),
+      told(33, 't2', paid(30, 60, renewed), OFF),
+    ],
+  },
+  {
+    name: 'a partial and a full refund, reversed',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      [period(4, 't1', paid(0, 30, { ...bought, refund: { at: iso(4), amount: '3.99' } }))],
+      [period(5, 't1', paid(0, 30, { ...bought, refund: { at: iso(5), amount: null } }))],
+      [period(6, 't1', paid(0, 30, { ...bought, refund: null }))],
+      [period(8, 't1', paid(0, 30, { ...bought, refund: { at: iso(8), amount: '2' } }))],
+    ],
+  },
+  {
+    name: 'a trial off and on, converted, failed, recovered, refunded',
+    notifications: [
+      told(0, 't1', trial(0, 7), ON),
+      told(2, 't1', trial(0, 7), OFF),
+      told(3, 't1', trial(0, 7), ON),
+      told(7, 't2', paid(7, 37, renewed), ON),
+      told(37, 't2', paid(7, 37, { ...renewed, retrySince: iso(37) }), ON),
+      told(39, 't3', paid(39, 69, { ...renewed, isRecovered: true, refund: { at: iso(41), amount: null } }), OFF),
+    ],
+  },
+  {
+    name: 'pause, resume',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't2', paid(30, 60, renewed), ON),
+      told(90, 't3', paid(90, 120, bought), ON),
+      told(120, 't4', paid(120, 150, renewed), ON),
+    ],
+  },
+  {
+    name: 'shared with the family, revoked',
+    notifications: [
+      told(0, 't1', paid(0, 30, { ...bought, isFamilyShared: true }), ON),
+      told(30, 't2', paid(30, 60, { ...renewed, isFamilyShared: true }), ON),
+      [period(40, 't2', paid(30, 60, { ...renewed, isFamilyShared: true, refund: { at: iso(40), amount: null } }))],
+    ],
+  },
+]
+
+/** All orders of a list. */
+export function* permutations<T>(list: readonly T[]): Generator<T[]> {
+  if (list.length <= 1) yield [...list]
+  for (const [i, first] of list.entries())
+    for (const rest of list.length > 1 ? permutations(list.toSpliced(i, 1)) : []) yield [first, ...rest]
+}

@@ -1,0 +1,86 @@
+import type { Emission } from '../../domain/purchases/emit.ts'
+import { statedFactsOf } from '../../domain/purchases/purchase-facts.ts'
+import type { NoticeRow } from '../../domain/purchases/store-events.ts'
+import { untoldEvents } from '../../domain/purchases/untold.ts'
+import { foldLineage } from '../../domain/store-facts/fold.ts'
+import { type Tied, tied } from '../../domain/store-facts/order.ts'
+import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
+import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/store-facts/statement.ts'
+import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
+import type { PurchaseRow } from '../../domain/subscriptions/purchase.ts'
+
+const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
+
+type LineageOptions = { isConnected: boolean }
+
+/** A lineage in memory: what the database keeps of it, without a database. */
+export function lineageInMemory({ isConnected }: LineageOptions) {
+  const statements = new Map<string, Tied>()
+  const purchases = new Map<string, PurchaseRow>()
+  const told: Emission[] = []
+
+  function tell(now: number, notices: NoticeRow[] = []): void {
+    const rows = [...purchases.values()].sort((a, b) => (a.purchased_at < b.purchased_at ? -1 : 1))
+    const events = untoldEvents(rows, subscriptionsOf(rows, []), notices, now)
+    for (const event of events) {
+      event.purchase.emitted.push(event.told)
+      if (event.refundTold !== undefined) event.purchase.refund_told = event.refundTold
+      if (event.takenBackTold !== undefined) event.purchase.taken_back_told = event.takenBackTold
+      told.push(event)
+    }
+  }
+
+  /** Records statements of one notification at a time, as `recordReports` does, and tells what is due. */
+  function record(said: Statement[], now: number): void {
+    for (const statement of said.map(tied))
+      statements.set(`${statement.kind}|${statement.subject}|${statement.statedAt}|${statement.tie}`, statement)
+    const all = [...statements.values()]
+    const periods = all.filter((one): one is Tied<PeriodStatement> => one.kind === 'period')
+    const renewals = all.filter((one): one is Tied<RenewalStatement> => one.kind === 'renewal')
+    const folded = foldLineage('app_store', statedPeriods(periods), renewals, null)
+    const lineage = {
+      is_connected: isConnected,
+      stated_until: iso(Math.max(...all.map(({ statedAt }) => statedAt))),
+      whole_until: null,
+      complete_until: folded.completeUntil === null ? null : iso(folded.completeUntil),
+      owned_at: null,
+    }
+    for (const period of folded.periods) {
+      const known = purchases.get(period.subject)
+      const facts = statedFactsOf(period, known)
+      const isChanged =
+        known && Object.entries(facts).some(([name, fact]) => JSON.stringify(fact) !== JSON.stringify(known[name as keyof PurchaseRow]))
+      purchases.set(period.subject, {
+        ...(known ?? {
+          id: Number(period.subject.slice(1)),
+          lineage: 1,
+          lineage_name: 't1',
+          user_id: 'u',
+          platform: 'app_store',
+          screen_id: null,
+          triggers: true,
+          created_at: iso(now),
+          access_until: null,
+          run_started_at: null,
+          is_last: false,
+          emitted: [],
+          refund_told: '0',
+          taken_back_told: '0',
+          is_unmapped: false,
+          known_country: null,
+          known_app_version: null,
+          known_locale: null,
+          rate: null,
+        }),
+        ...facts,
+        ...lineage,
+        verified_at: iso(now),
+        updated_at: isChanged ? iso(now) : (known?.updated_at ?? null),
+      })
+    }
+    for (const [subject, row] of purchases) purchases.set(subject, { ...row, ...lineage })
+    tell(now)
+  }
+
+  return { record, tell, told, purchases }
+}

@@ -1,0 +1,39 @@
+import type { Asking, StoreClient } from '../store-client.ts'
+import { admitAppleNotification } from './admit.ts'
+import type { AppleAnswer, AppleDeps } from './app-store-api.ts'
+import { confirmAppleClaim } from './confirm-claim.ts'
+import { type AppleRefundWish, sendAppleConsumption } from './consumption.ts'
+import { judgedChains } from './judged-chains.ts'
+import { type AppleHistoryPage, type AppleHistoryRange, appleNotificationHistory } from './notification-history.ts'
+import { readAppleNotification } from './read-notification.ts'
+import { refreshAppleLineage } from './refresh-lineage.ts'
+import { appleTestAttempts, requestAppleTest } from './test-notification.ts'
+
+export type AppStore = StoreClient & {
+  /** For sweeps: a page of the notifications that Apple attempted to post. */
+  notificationHistory(range: AppleHistoryRange, token: string | null, asking: Asking): Promise<AppleAnswer<AppleHistoryPage>>
+  /** Asks for a test notification; the answer is its token. */
+  requestTest(asking: Asking): Promise<AppleAnswer<string>>
+  /** The results of Apple's attempts to post a test notification. */
+  testAttempts(token: string, asking: Asking): Promise<AppleAnswer<string[]>>
+  /** Answers a request for consumption information about a transaction, of a customer who has consented. */
+  sendConsumption(transaction: string, wish: AppleRefundWish, asking: Asking): Promise<AppleAnswer<null>>
+}
+
+/** `roots`: certificates in DER. `onlineChecks`: certificates are asked about by OCSP, and must be valid now. `now`: real time in ms. */
+export type AppStoreSetup = Omit<AppleDeps, 'rules'> & { roots: readonly Buffer[]; onlineChecks: boolean; now?: () => number }
+
+/** The App Store: Server Notifications V2 and the App Store Server API. One for a process: it keeps judged certificates. */
+export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppStoreSetup): AppStore {
+  const deps: AppleDeps = { ...setup, rules: { roots, onlineChecks, chains: judgedChains(onlineChecks), now } }
+  return {
+    admit: (arrival, settings) => admitAppleNotification(deps.rules, arrival, settings),
+    read: (notification, settings) => readAppleNotification(deps.rules, notification, settings),
+    refresh: (lane, asking) => refreshAppleLineage(deps, lane, asking),
+    confirm: (claim, asking) => confirmAppleClaim(deps, claim, asking),
+    notificationHistory: (range, token, asking) => appleNotificationHistory(deps, range, token, asking),
+    requestTest: asking => requestAppleTest(deps, asking),
+    testAttempts: (token, asking) => appleTestAttempts(deps, token, asking),
+    sendConsumption: (transaction, wish, asking) => sendAppleConsumption(deps, transaction, wish, asking),
+  }
+}

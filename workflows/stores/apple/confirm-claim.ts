@@ -1,0 +1,121 @@
+import { VerificationException } from '@apple/app-store-server-library'
+import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
+import { type AppleDeps, type AppStoreApi, askApple } from './app-store-api.ts'
+import { appleLineage } from './lineage-history.ts'
+import { isAppleId } from './refresh-lineage.ts'
+import { type AppleSignatures, appleSignaturesFor, isForeign, isSignedInTime, isUndecided } from './signed-data.ts'
+import { UnreadableContent, unverified } from './signed-payload.ts'
+import { type AppleTransaction, completeTransaction, transactionStatement } from './transaction-statement.ts'
+
+/** A claim has 10 s. Apple's signature suffices when Apple itself has not answered by then. */
+const PATIENCE_MS = 8_000
+
+/** What a single transaction says of its lineage. */
+const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreReport => ({
+  platform: 'app_store',
+  lineage: transaction.originalTransactionId,
+  aliases: [],
+  accountId: transaction.appAccountToken ?? null,
+  statements: [transactionStatement(transaction, origin)],
+  notices: [],
+  isWhole: false,
+})
+
+/** A transaction with the report of its lineage. */
+type Confirmed = { transaction: AppleTransaction; report: StoreReport }
+
+/** Null: not known, or of another app or product. */
+async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: string, product: string): Promise<Confirmed | null> {
+  const { signedTransactionInfo } = await api.getTransactionInfo(id)
+  if (signedTransactionInfo === undefined) throw new UnreadableContent('an answer has no signedTransactionInfo')
+  try {
+    const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signedTransactionInfo))
+    if (transaction.productId !== product) return null
+    const report = await appleLineage(api, verifier, transaction.originalTransactionId)
+    return { transaction, report: report ?? reportOf(transaction, 'api') }
+  } catch (error) {
+    if (isForeign(error)) return null
+    throw error
+  }
+}
+
+async function confirmTransaction(deps: AppleDeps, id: string, product: string, asking: Asking): Promise<ClaimAnswer> {
+  if (!isAppleId(id)) return { is: 'unknown' }
+  const { environment, settings } = asking
+  const answer = await askApple(deps, asking, (api, bundleId) =>
+    askTransaction(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id, product),
+  )
+  if (answer.is !== 'answer') return answer
+  if (answer.value === null) return { is: 'unknown' }
+  const { transaction, report } = answer.value
+  const { transactionId: subject, originalTransactionId: lineage } = transaction
+  const isIncluded = report.statements.some(statement => statement.kind === 'period' && statement.subject === subject)
+  const statements = isIncluded ? report.statements : [...report.statements, transactionStatement(transaction, 'api')]
+  return { is: 'reports', environment, reports: [{ ...report, statements }], lineage, subject }
+}
+
+/** The transaction of a signature that holds for the app and the environment; null: it does not, or what is signed is no purchase. */
+async function signedTransaction(
+  deps: AppleDeps,
+  jws: string,
+  { settings, environment }: Asking,
+): Promise<Confirmed | 'undecided' | null> {
+  const stated = unverified(jws)
+  const bundleId = settings.value('bundle_id') ?? stated?.bundleId
+  if (!stated || typeof bundleId !== 'string' || !isSignedInTime(stated.signedDate, deps.rules.now())) return null
+  try {
+    const verifier = appleSignaturesFor(deps.rules, settings, bundleId, environment)
+    const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(jws))
+    return { transaction, report: reportOf(transaction, 'push') }
+  } catch (error) {
+    if (isUndecided(error)) return 'undecided'
+    if (error instanceof VerificationException || error instanceof UnreadableContent) return null
+    throw error
+  }
+}
+
+async function confirmSigned(deps: AppleDeps, jws: string, asking: Asking): Promise<ClaimAnswer> {
+  const signed = await signedTransaction(deps, jws, asking)
+  if (signed === null) return { is: 'unknown' }
+  if (signed === 'undecided') return { is: 'later', why: 'certificates_undecided', afterMs: null }
+  const { transaction, report } = signed
+  const { transactionId: subject, originalTransactionId: lineage, productId } = transaction
+  const answer = await confirmWithin(deps, subject, productId, asking)
+  switch (answer?.is) {
+    case 'unknown':
+    case 'gone':
+      return answer
+    case 'reports': {
+      const [whole] = answer.reports
+      return { ...answer, reports: [{ ...whole!, statements: [...whole!.statements, ...report.statements] }] }
+    }
+    case 'later':
+    case 'refused':
+    case undefined:
+      return { is: 'reports', environment: asking.environment, reports: [report], lineage, subject }
+    default:
+      return answer satisfies never
+  }
+}
+
+/** The answer of Apple; undefined when it does not come in time. */
+async function confirmWithin(deps: AppleDeps, id: string, product: string, asking: Asking): Promise<ClaimAnswer | undefined> {
+  const patience = AbortSignal.timeout(deps.patienceMs ?? PATIENCE_MS)
+  try {
+    return await confirmTransaction(deps, id, product, { ...asking, signal: AbortSignal.any([asking.signal, patience]) })
+  } catch (error) {
+    asking.signal.throwIfAborted()
+    if (patience.aborted) return undefined
+    throw error
+  }
+}
+
+/**
+ * A claimed transaction with everything that Apple says of its lineage. A signed transaction is confirmed by its signature, and by Apple where the
+ * project is connected.
+ */
+export async function confirmAppleClaim(deps: AppleDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+  if ('signedTransaction' in claim) return confirmSigned(deps, claim.signedTransaction, asking)
+  return confirmTransaction(deps, claim.transaction ?? claim.lineage, claim.product, asking)
+}

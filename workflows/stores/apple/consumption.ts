@@ -1,0 +1,31 @@
+import { DeliveryStatus, RefundPreference } from '@apple/app-store-server-library'
+import type { Asking } from '../store-client.ts'
+import { type AppleAnswer, type AppleDeps, askApple } from './app-store-api.ts'
+import { isAppleId } from './refresh-lineage.ts'
+
+/** What the project wants Apple to do with a request for a refund. */
+export type AppleRefundWish = 'decline' | 'grant_full'
+
+const PREFERENCE = { decline: RefundPreference.DECLINE, grant_full: RefundPreference.GRANT_FULL } as const
+
+/**
+ * Answers Apple's request for consumption information, within 12 h of it. Only for a customer who has consented to it: Apple demands that. May be
+ * repeated.
+ */
+export async function sendAppleConsumption(
+  deps: AppleDeps,
+  transaction: string,
+  wish: AppleRefundWish,
+  asking: Asking,
+): Promise<AppleAnswer<null>> {
+  if (!isAppleId(transaction)) return { is: 'unknown' }
+  return askApple(deps, asking, async api => {
+    await api.sendConsumptionInformation(transaction, {
+      customerConsented: true,
+      deliveryStatus: DeliveryStatus.DELIVERED,
+      sampleContentProvided: false,
+      refundPreference: PREFERENCE[wish],
+    })
+    return null
+  })
+}

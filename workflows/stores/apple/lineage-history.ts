@@ -1,0 +1,101 @@
+import { GetTransactionHistoryVersion, Status, type StatusResponse } from '@apple/app-store-server-library'
+import type { PeriodSaid, Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { AppStoreApi } from './app-store-api.ts'
+import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
+import type { AppleSignatures } from './signed-data.ts'
+import { UnreadableContent } from './signed-payload.ts'
+import { type AppleTransaction, completeTransaction, isAutoRenewable, transactionStatement } from './transaction-statement.ts'
+
+/** 20 transactions a page: a weekly subscription of 38 years. */
+const MOST_PAGES = 100
+
+/** The last transaction of a subscription and what its renewal is about. */
+type LastTransaction = {
+  transaction: AppleTransaction
+  renewal: AppleRenewal | null
+  status: number | undefined
+  group: string | undefined
+}
+
+/** The state of the lineage's subscription; null: it has none. */
+async function lastTransaction(verifier: AppleSignatures, { data }: StatusResponse, lineage: string): Promise<LastTransaction | null> {
+  // An answer of another kind must not be taken for "nothing is known": of a claim, that means fraud.
+  if (!Array.isArray(data)) throw new UnreadableContent('an answer has no data')
+  for (const { subscriptionGroupIdentifier: group, lastTransactions = [] } of data) {
+    const item = lastTransactions.find(({ originalTransactionId }) => originalTransactionId === lineage)
+    if (item?.signedTransactionInfo === undefined) continue
+    const { signedTransactionInfo, signedRenewalInfo, status } = item
+    const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signedTransactionInfo))
+    const renewal = signedRenewalInfo === undefined ? null : completeRenewal(await verifier.verifyAndDecodeRenewalInfo(signedRenewalInfo))
+    return { transaction, renewal, status, group }
+  }
+  return null
+}
+
+/** All transactions of the lineage. Apple's history is that of a customer and has other lineages, too. */
+async function transactionsOf(
+  api: AppStoreApi,
+  verifier: AppleSignatures,
+  lineage: string,
+  group: string | undefined,
+): Promise<{ transactions: AppleTransaction[]; isWhole: boolean }> {
+  const filter = group === undefined ? {} : { subscriptionGroupIdentifiers: [group] }
+  const transactions: AppleTransaction[] = []
+  let revision: string | null = null
+  for (let page = 0; page < MOST_PAGES; page++) {
+    const answer = await api.getTransactionHistory(lineage, revision, filter, GetTransactionHistoryVersion.V2)
+    if (!Array.isArray(answer.signedTransactions)) throw new UnreadableContent('an answer has no signedTransactions')
+    for (const signed of answer.signedTransactions) {
+      const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signed))
+      if (transaction.originalTransactionId === lineage) transactions.push(transaction)
+    }
+    if (answer.hasMore !== true) return { transactions, isWhole: true }
+    revision = answer.revision ?? null
+    if (revision === null) break
+  }
+  return { transactions, isWhole: false }
+}
+
+const inOrder = (a: AppleTransaction, b: AppleTransaction): number =>
+  a.purchaseDate - b.purchaseDate || (a.transactionId < b.transactionId ? -1 : 1)
+
+/** A change of product between two periods: what was upgraded is marked, and a renewal to another product is a downgrade. */
+function levelSaid(before: AppleTransaction | undefined, transaction: AppleTransaction): PeriodSaid {
+  if (!before || !isAutoRenewable(transaction)) return {}
+  if (before.isUpgraded === true) return { level: { is: 'upgrade', refunded: null } }
+  const isChanged = transaction.transactionReason === 'RENEWAL' && transaction.productId !== before.productId
+  return isChanged ? { level: { is: 'downgrade' } } : {}
+}
+
+function statementsOf(transactions: AppleTransaction[], last: LastTransaction | null): Statement[] {
+  const retry = last?.renewal ? retrySaid(last.renewal) : {}
+  const lastId = last?.transaction.transactionId
+  const periods = transactions.map((transaction, i) =>
+    transactionStatement(transaction, 'api', {
+      ...levelSaid(transactions[i - 1], transaction),
+      ...(transaction.transactionId === lastId && retry),
+    }),
+  )
+  if (!last?.renewal) return periods
+  return [...periods, renewalStatement(last.renewal, last.transaction.transactionId, 'api', { gaveUp: last.status === Status.EXPIRED })]
+}
+
+/** Everything that Apple says of a lineage: the state of its subscription and all its transactions; null: it does not know it. */
+export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, lineage: string): Promise<StoreReport | null> {
+  const last = await lastTransaction(verifier, await api.getAllSubscriptionStatuses(lineage), lineage)
+  const { transactions, isWhole } = await transactionsOf(api, verifier, lineage, last?.group)
+  // The history may be a moment older than the state, and lack its transaction.
+  const isKnown = transactions.some(({ transactionId }) => transactionId === last?.transaction.transactionId)
+  const all = [...transactions, ...(last && !isKnown ? [last.transaction] : [])].sort(inOrder)
+  if (all.length === 0) return null
+  const account = all.findLast(({ appAccountToken }) => appAccountToken !== undefined)?.appAccountToken
+  return {
+    platform: 'app_store',
+    lineage,
+    aliases: [],
+    accountId: account ?? last?.renewal?.appAccountToken ?? null,
+    statements: statementsOf(all, last),
+    notices: [],
+    isWhole,
+  }
+}

@@ -1,0 +1,25 @@
+import type { Asking } from '../store-client.ts'
+import { type AppleAnswer, type AppleDeps, askApple } from './app-store-api.ts'
+import { notificationBody } from './signed-payload.ts'
+
+/** Times in ms. `onlyFailures`: those that did not reach the service. Apple tells only what it attempted to send, up to 180 days back (sandbox: 30). */
+export type AppleHistoryRange = { fromMs: number; toMs: number; onlyFailures: boolean }
+
+/** `bodies`: the notifications as they would have been posted, at most 20. `next`: the token of the next page; null: there is none. */
+export type AppleHistoryPage = { bodies: Uint8Array[]; next: string | null }
+
+export async function appleNotificationHistory(
+  deps: AppleDeps,
+  { fromMs, toMs, onlyFailures }: AppleHistoryRange,
+  token: string | null,
+  asking: Asking,
+): Promise<AppleAnswer<AppleHistoryPage>> {
+  return askApple(deps, asking, async api => {
+    const range = { startDate: fromMs, endDate: toMs, ...(onlyFailures && { onlyFailures }) }
+    const { notificationHistory = [], hasMore, paginationToken } = await api.getNotificationHistory(token, range)
+    const bodies = notificationHistory.flatMap(({ signedPayload }) =>
+      signedPayload === undefined ? [] : [notificationBody(signedPayload)],
+    )
+    return { bodies, next: hasMore === true ? (paginationToken ?? null) : null }
+  })
+}

@@ -1,0 +1,57 @@
+/**
+ * What the type of a notification adds to the transaction and renewal info that it carries. recovered: the charge had failed before. upgrade: the
+ * period ends the one before. switched: auto-renew. retry, graceOver, ended: the charge failed, also at the end of the grace period, or is given
+ * up. refunded, refundReversed, revoked: of the transaction. askedForConsumption, refundDeclined: an event by itself.
+ */
+export type AppleAddition =
+  | 'nothing'
+  | 'recovered'
+  | 'upgrade'
+  | 'switched'
+  | 'retry'
+  | 'graceOver'
+  | 'ended'
+  | 'refunded'
+  | 'refundReversed'
+  | 'revoked'
+  | 'askedForConsumption'
+  | 'refundDeclined'
+
+/** `refresh`: the notification does not say enough by itself. `isOfLast`: the transaction is the last of its lineage, which renewal info is about. */
+export type NotificationMeaning = { adds: AppleAddition; refresh: boolean; isOfLast: boolean }
+
+const meaning = (adds: AppleAddition, { refresh = false, isOfLast = true } = {}): NotificationMeaning => ({ adds, refresh, isOfLast })
+
+const ANY_TRANSACTION = { isOfLast: false }
+const REFRESHED = { refresh: true }
+
+/** By type, or by type and subtype where the subtype changes the meaning. A type that is not in the table is of no interest. */
+const MEANINGS = new Map<string, NotificationMeaning>([
+  ['SUBSCRIBED', meaning('nothing')],
+  ['OFFER_REDEEMED', meaning('nothing')],
+  ['OFFER_REDEEMED UPGRADE', meaning('upgrade', REFRESHED)],
+  ['DID_RENEW', meaning('nothing')],
+  ['DID_RENEW BILLING_RECOVERY', meaning('recovered')],
+  ['ONE_TIME_CHARGE', meaning('nothing')],
+  ['DID_CHANGE_RENEWAL_PREF', meaning('nothing')],
+  ['DID_CHANGE_RENEWAL_PREF UPGRADE', meaning('upgrade', REFRESHED)],
+  ['DID_CHANGE_RENEWAL_STATUS', meaning('switched')],
+  ['DID_FAIL_TO_RENEW', meaning('retry')],
+  ['GRACE_PERIOD_EXPIRED', meaning('graceOver')],
+  ['EXPIRED', meaning('ended')],
+  ['REFUND', meaning('refunded', ANY_TRANSACTION)],
+  ['REFUND_REVERSED', meaning('refundReversed', ANY_TRANSACTION)],
+  ['REVOKE', meaning('revoked', ANY_TRANSACTION)],
+  ['REFUND_DECLINED', meaning('refundDeclined', ANY_TRANSACTION)],
+  ['CONSUMPTION_REQUEST', meaning('askedForConsumption', ANY_TRANSACTION)],
+  ['RENEWAL_EXTENDED', meaning('nothing')],
+  ['RENEWAL_EXTENSION FAILURE', meaning('nothing', REFRESHED)],
+  ['PRICE_INCREASE', meaning('nothing')],
+  ['PRICE_CHANGE', meaning('nothing')],
+  ['MIGRATION', meaning('nothing', REFRESHED)],
+  ['METADATA_UPDATE', meaning('nothing')],
+])
+
+/** Null: of no interest. */
+export const meaningOf = (type: string, subtype: string | null): NotificationMeaning | null =>
+  MEANINGS.get(`${type} ${subtype}`) ?? MEANINGS.get(type) ?? null

@@ -1,0 +1,18 @@
+import type { Asking, StoreAnswer } from '../store-client.ts'
+import { type AppleDeps, askApple } from './app-store-api.ts'
+import { appleLineage } from './lineage-history.ts'
+import { appleSignaturesFor } from './signed-data.ts'
+
+/** Apple's ids are digits. The client puts an id into the path of an address as it is, so nothing else may get there. */
+export const isAppleId = (id: string): boolean => /^\d{1,32}$/.test(id)
+
+/** Asks Apple for everything that it knows of a lineage. */
+export async function refreshAppleLineage(deps: AppleDeps, lineage: string, asking: Asking): Promise<StoreAnswer> {
+  if (!isAppleId(lineage)) return { is: 'unknown' }
+  const { environment, settings } = asking
+  const answer = await askApple(deps, asking, (api, bundleId) =>
+    appleLineage(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), lineage),
+  )
+  if (answer.is !== 'answer') return answer
+  return answer.value ? { is: 'reports', environment, reports: [answer.value] } : { is: 'unknown' }
+}

@@ -1,0 +1,67 @@
+import { AutoRenewStatus, type JWSRenewalInfoDecodedPayload, PriceIncreaseStatus } from '@apple/app-store-server-library'
+import type { PeriodSaid, RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import { amountOf } from './milliunits.ts'
+import { UnreadableContent } from './signed-payload.ts'
+import { wholeSecondOf } from './transaction-statement.ts'
+
+/** Renewal info with what Apple signs in each. */
+export type AppleRenewal = JWSRenewalInfoDecodedPayload &
+  Required<Pick<JWSRenewalInfoDecodedPayload, 'originalTransactionId' | 'signedDate'>>
+
+/** Throws for renewal info that lacks what makes it one. */
+export function completeRenewal(renewal: JWSRenewalInfoDecodedPayload): AppleRenewal {
+  if (renewal.originalTransactionId === undefined) throw new UnreadableContent('signed renewal info has no originalTransactionId')
+  if (renewal.signedDate === undefined) throw new UnreadableContent('signed renewal info has no signedDate')
+  return renewal as AppleRenewal
+}
+
+/** A product that begins with the next renewal is, for Apple, a downgrade: upgrades begin at once. */
+function nextProductSaid({ autoRenewProductId, productId }: AppleRenewal): RenewalSaid {
+  if (autoRenewProductId === undefined) return {}
+  const isOther = productId !== undefined && autoRenewProductId !== productId
+  return { nextProduct: isOther ? autoRenewProductId : null, nextLevel: isOther ? 'downgrade' : null }
+}
+
+function priceSaid({ priceIncreaseStatus, renewalPrice }: AppleRenewal): RenewalSaid {
+  const isAccepted = priceIncreaseStatus === PriceIncreaseStatus.CUSTOMER_CONSENTED_OR_WAS_NOTIFIED_WITHOUT_NEEDING_CONSENT
+  return {
+    ...(priceIncreaseStatus !== undefined && { priceIncrease: isAccepted ? 'accepted' : 'pending' }),
+    ...(renewalPrice !== undefined && { renewalPrice: amountOf(renewalPrice) }),
+  }
+}
+
+/** Apple states a reason of expiry also while it retries the charge. */
+const hasEnded = ({ expirationIntent, isInBillingRetryPeriod }: AppleRenewal): boolean =>
+  expirationIntent !== undefined && isInBillingRetryPeriod !== true
+
+/** `subject`: the last transaction of the lineage; `''` where it is not known. `added`: what is known besides. */
+export function renewalStatement(
+  renewal: AppleRenewal,
+  subject: string,
+  origin: 'push' | 'api',
+  added: RenewalSaid = {},
+): RenewalStatement {
+  const { autoRenewStatus, signedDate } = renewal
+  return {
+    kind: 'renewal',
+    subject,
+    statedAt: signedDate,
+    origin,
+    said: {
+      ...(autoRenewStatus !== undefined && { autoRenews: autoRenewStatus === AutoRenewStatus.ON }),
+      ...nextProductSaid(renewal),
+      ...priceSaid(renewal),
+      gaveUp: hasEnded(renewal),
+      ...added,
+    },
+  }
+}
+
+/** What renewal info says of the last period: since when its charge is retried, and until when access goes on meanwhile. */
+export function retrySaid({ isInBillingRetryPeriod, gracePeriodExpiresDate, signedDate }: AppleRenewal): PeriodSaid {
+  if (isInBillingRetryPeriod !== true) return {}
+  return {
+    retrySince: wholeSecondOf(signedDate),
+    ...(gracePeriodExpiresDate !== undefined && { graceUntil: wholeSecondOf(gracePeriodExpiresDate) }),
+  }
+}

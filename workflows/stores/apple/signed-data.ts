@@ -1,0 +1,94 @@
+import type { KeyObject, X509Certificate } from 'node:crypto'
+import { Environment, SignedDataVerifier, VerificationException, VerificationStatus } from '@apple/app-store-server-library'
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { StoreSettings } from '../store-client.ts'
+import type { JudgedChain, JudgedChains } from './judged-chains.ts'
+
+/** The difference of clocks that the library allows for certificates. */
+const SKEW_MS = 60_000
+const AHEAD_MS = 5 * 60_000
+
+export const APPLE_ENVIRONMENT = { production: Environment.PRODUCTION, sandbox: Environment.SANDBOX } as const
+
+/** `roots`: DER. `onlineChecks`: certificates are also asked about by OCSP, and must be valid now. */
+export type SignatureRules = { roots: readonly Buffer[]; onlineChecks: boolean; chains: JudgedChains; now: () => number }
+
+/** `appId` null: not stored, the bundle is the only check. */
+type SignedFor = { bundleId: string; appId: string | null; environment: EnvironmentKind }
+
+/** Rightly signed, but not for this app or environment. */
+export class ForeignSignature extends VerificationException {
+  readonly reason: 'bundle' | 'app' | 'environment'
+  constructor(reason: ForeignSignature['reason']) {
+    super(reason === 'environment' ? VerificationStatus.INVALID_ENVIRONMENT : VerificationStatus.INVALID_APP_IDENTIFIER)
+    this.reason = reason
+  }
+}
+
+/** Rightly signed for another app or environment. */
+export const isForeign = (error: unknown): boolean =>
+  error instanceof VerificationException &&
+  (error.status === VerificationStatus.INVALID_APP_IDENTIFIER || error.status === VerificationStatus.INVALID_ENVIRONMENT)
+
+/** No answer of an OCSP server, or too many new chains: no judgement now. */
+export const isUndecided = (error: unknown): boolean =>
+  error instanceof VerificationException && error.status === VerificationStatus.RETRYABLE_VERIFICATION_FAILURE
+
+/** Signing times have no oldest age: repeats are harmless, and history is old. */
+export const isSignedInTime = (signedDate: unknown, nowMs: number): signedDate is number =>
+  typeof signedDate === 'number' && Number.isFinite(signedDate) && signedDate <= nowMs + AHEAD_MS
+
+/**
+ * Apple's verifier with judgements of chains that are kept: offline, the library judges the chain again for every signature. A verifier is cheap
+ * and is made for each use. It is never made for Xcode and LocalTesting, for which the library verifies nothing.
+ */
+export class AppleSignatures extends SignedDataVerifier {
+  readonly #chains: JudgedChains
+  readonly #appId: string | null
+
+  constructor({ roots, onlineChecks, chains }: SignatureRules, { bundleId, appId, environment }: SignedFor) {
+    // The library demands an app id for production. Only `verifyNotification` would use it.
+    super([...roots], onlineChecks, APPLE_ENVIRONMENT[environment], bundleId, Number(appId ?? 0))
+    this.#chains = chains
+    this.#appId = appId
+  }
+
+  /** The app id counts where the project and the notification both have one, in the sandbox, too. */
+  protected override verifyNotification(bundleId?: string, appAppleId?: number, environment?: string): void {
+    if (bundleId !== this.bundleId) throw new ForeignSignature('bundle')
+    if (this.#appId !== null && appAppleId !== undefined && String(appAppleId) !== this.#appId) throw new ForeignSignature('app')
+    if (environment !== this.environment) throw new ForeignSignature('environment')
+  }
+
+  protected override async verifyCertificateChain(
+    roots: X509Certificate[],
+    leaf: X509Certificate,
+    intermediate: X509Certificate,
+    usedAt: Date,
+  ): Promise<KeyObject> {
+    const chain = await this.#chains.of([leaf, intermediate, ...roots], () => this.#judge(roots, leaf, intermediate))
+    const at = usedAt.getTime()
+    if (!(chain.fromMs - SKEW_MS <= at && at <= chain.toMs + SKEW_MS))
+      throw new VerificationException(VerificationStatus.INVALID_CERTIFICATE)
+    return chain.publicKey
+  }
+
+  /** Judges everything but the time of use, which differs between the signatures of a chain. */
+  async #judge(roots: X509Certificate[], leaf: X509Certificate, intermediate: X509Certificate): Promise<JudgedChain> {
+    const root = roots.find(({ subject, publicKey }) => intermediate.issuer === subject && intermediate.verify(publicKey))
+    if (!root) throw new VerificationException(VerificationStatus.VERIFICATION_FAILURE)
+    const certificates = [leaf, intermediate, root]
+    const fromMs = Math.max(...certificates.map(({ validFrom }) => Date.parse(validFrom)))
+    const toMs = Math.min(...certificates.map(({ validTo }) => Date.parse(validTo)))
+    const publicKey = await this.verifyCertificateChainWithoutCaching([root], leaf, intermediate, new Date(fromMs))
+    return { publicKey, fromMs, toMs }
+  }
+}
+
+/** `bundleId`: the project's, or the signed one where a project has none. */
+export const appleSignaturesFor = (
+  rules: SignatureRules,
+  settings: StoreSettings,
+  bundleId: string,
+  environment: EnvironmentKind,
+): AppleSignatures => new AppleSignatures(rules, { bundleId, appId: settings.value('app_id'), environment })

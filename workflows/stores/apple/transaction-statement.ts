@@ -1,0 +1,91 @@
+import { type JWSTransactionDecodedPayload, OfferDiscountType, RevocationType, Type } from '@apple/app-store-server-library'
+import type { PeriodSaid, PeriodStatement } from '../../../domain/store-facts/statement.ts'
+import { amountOf, refundedShare } from './milliunits.ts'
+import { UnreadableContent } from './signed-payload.ts'
+import { countryOfStorefront } from './storefronts.ts'
+
+const REQUIRED = ['transactionId', 'originalTransactionId', 'productId', 'purchaseDate', 'signedDate'] as const
+
+/** A transaction with what Apple signs in each. */
+export type AppleTransaction = JWSTransactionDecodedPayload & Required<Pick<JWSTransactionDecodedPayload, (typeof REQUIRED)[number]>>
+
+/** Throws for a transaction that lacks what makes it one. */
+export function completeTransaction(transaction: JWSTransactionDecodedPayload): AppleTransaction {
+  const missing = REQUIRED.find(name => transaction[name] === undefined)
+  if (missing) throw new UnreadableContent(`a signed transaction has no ${missing}`)
+  return transaction as AppleTransaction
+}
+
+/** Periods are whole seconds. */
+export const wholeSecondOf = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`
+
+export const isAutoRenewable = ({ type, expiresDate }: JWSTransactionDecodedPayload): boolean =>
+  type === undefined ? expiresDate !== undefined : type === Type.AUTO_RENEWABLE_SUBSCRIPTION
+
+const isFamilyShared = ({ inAppOwnershipType }: AppleTransaction) => inAppOwnershipType === 'FAMILY_SHARED'
+
+function periodTypeOf(transaction: AppleTransaction): PeriodSaid['periodType'] {
+  if (isFamilyShared(transaction)) return 'normal'
+  if (transaction.price === 0 || transaction.offerDiscountType === OfferDiscountType.FREE_TRIAL) return 'trial'
+  return transaction.offerType === undefined ? 'normal' : 'intro'
+}
+
+/** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
+export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<PeriodSaid['refund']> {
+  const { revocationDate, revocationType, revocationPercentage, price, signedDate } = transaction
+  const isPart = !isAllBack && revocationType !== RevocationType.FAMILY_REVOKE && revocationPercentage !== undefined && price !== undefined
+  return { at: wholeSecondOf(revocationDate ?? signedDate), amount: isPart ? refundedShare(price, revocationPercentage) : null }
+}
+
+function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
+  const { expiresDate, transactionReason } = transaction
+  if (expiresDate === undefined) throw new UnreadableContent('a signed subscription has no expiresDate')
+  return {
+    isSubscription: true,
+    ends: wholeSecondOf(expiresDate),
+    periodType: periodTypeOf(transaction),
+    ...(transactionReason !== undefined && { isRenewal: transactionReason === 'RENEWAL' }),
+  }
+}
+
+/** A non-renewing subscription is a one-time purchase for Apple, which knows no end of it. The project may have linked it to a subscription. */
+const oneTimeSaid = ({ type }: AppleTransaction): PeriodSaid => ({
+  isSubscription: type === Type.NON_RENEWING_SUBSCRIPTION ? 'by_product' : false,
+  ends: null,
+  periodType: null,
+})
+
+/**
+ * What a transaction says of its period. What family members share is paid by somebody else, so its price says nothing. `added`: what is known
+ * besides, by the type of a notification or by other transactions.
+ */
+export function transactionStatement(transaction: AppleTransaction, origin: 'push' | 'api', added: PeriodSaid = {}): PeriodStatement {
+  const { transactionId, originalTransactionId, productId, price, currency, purchaseDate, revocationDate, signedDate } = transaction
+  const isShared = isFamilyShared(transaction)
+  const country = countryOfStorefront(transaction.storefront)
+  return {
+    kind: 'period',
+    subject: transactionId,
+    statedAt: signedDate,
+    origin,
+    ids: {
+      transaction: transactionId,
+      originalTransaction: originalTransactionId,
+      token: null,
+      order: null,
+      subscription: null,
+      storeType: null,
+    },
+    said: {
+      product: productId,
+      ...(isAutoRenewable(transaction) ? subscriptionSaid(transaction) : oneTimeSaid(transaction)),
+      begins: wholeSecondOf(purchaseDate),
+      isFamilyShared: isShared,
+      ...(currency !== undefined && { currency }),
+      ...(price !== undefined && !isShared && { price: amountOf(price) }),
+      ...(country !== undefined && { country }),
+      refund: revocationDate === undefined ? null : refundOf(transaction),
+      ...added,
+    },
+  }
+}

@@ -1,0 +1,45 @@
+import type { Asking } from '../store-client.ts'
+import type { OneTimeAnswer, SubscriptionAnswer } from './answers.ts'
+import { askPlay, FORBIDDEN, type NoAnswer, type PlayDeps, type PlayRequest } from './developer-api.ts'
+import { askOneTime } from './one-time.ts'
+import { isBought, stateOf } from './state-statements.ts'
+
+/** done: acknowledged now, or before. notDue: not paid yet. */
+export type Acknowledged = { is: 'done' } | { is: 'notDue' } | NoAnswer
+
+const DONE = 'ACKNOWLEDGEMENT_STATE_ACKNOWLEDGED'
+
+/** What is to be posted; null: nothing any more. */
+type Due = PlayRequest | null | 'notDue'
+
+function subscriptionDue({ acknowledgementState, lineItems, subscriptionState }: SubscriptionAnswer, token: string): Due {
+  if (acknowledgementState === DONE) return null
+  const product = lineItems?.[0]?.productId
+  if (!isBought(stateOf(subscriptionState)) || product === undefined) return 'notDue'
+  return { method: 'POST', path: `purchases/subscriptions/${product}/tokens/${encodeURIComponent(token)}:acknowledge`, body: {} }
+}
+
+function oneTimeDue({ acknowledgementState, productLineItem, purchaseStateContext }: OneTimeAnswer, token: string): Due {
+  if (acknowledgementState === DONE) return null
+  const product = productLineItem?.[0]?.productId
+  if (purchaseStateContext?.purchaseState !== 'PURCHASED' || product === undefined) return 'notDue'
+  return { method: 'POST', path: `purchases/products/${product}/tokens/${encodeURIComponent(token)}:acknowledge`, body: {} }
+}
+
+/**
+ * Acknowledges a purchase, which Google takes back after three days otherwise. Nothing is consumed: that is the app's. Repeating it does
+ * nothing: the state is read first, which also tells what the token was given for.
+ */
+export async function acknowledgePlay(deps: PlayDeps, token: string, asking: Asking): Promise<Acknowledged> {
+  const path = `purchases/subscriptionsv2/tokens/${encodeURIComponent(token)}`
+  const subscription = await askPlay<SubscriptionAnswer>(deps, { method: 'GET', path }, asking)
+  const oneTime = subscription.is === 'unknown' ? await askOneTime(deps, token, asking) : null
+  const asked = oneTime ?? subscription
+  if (asked.is !== 'answer') return asked.is === 'forbidden' ? FORBIDDEN : asked
+  const due = oneTime ? oneTimeDue(asked.body as OneTimeAnswer, token) : subscriptionDue(asked.body as SubscriptionAnswer, token)
+  if (due === null) return { is: 'done' }
+  if (due === 'notDue') return { is: 'notDue' }
+  const answer = await askPlay<object>(deps, due, asking)
+  if (answer.is === 'answer') return { is: 'done' }
+  return answer.is === 'forbidden' ? FORBIDDEN : answer
+}

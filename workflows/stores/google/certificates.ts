@@ -1,0 +1,70 @@
+import type { Outgoing } from '../../outgoing/outgoing.ts'
+
+const DAY_MS = 24 * 3_600_000
+/** Certificates without a stated age, and the least time between two requests for an unknown key. */
+const MINUTE_MS = 60_000
+/** Google's address is down: notifications in between do not ask it again. */
+const REST_MS = 5_000
+/** Notifications are answered within 5 s. */
+const LIMIT_MS = 4_000
+
+/** PEM certificates by key id. */
+export type Certificates = Readonly<Record<string, string>>
+
+/** none: never fetched, or too old to be used. `certificates` may lack `kid`: then Google does not know it. */
+export type CertificatesFor = { is: 'certificates'; certificates: Certificates } | { is: 'none' }
+
+function certificatesIn(text: string): Certificates | null {
+  try {
+    const read = Object.entries(JSON.parse(text) as object).filter(([, pem]) => typeof pem === 'string' && pem.startsWith('-----BEGIN'))
+    return read.length > 0 ? Object.fromEntries(read) : null
+  } catch {
+    return null
+  }
+}
+
+function maxAgeMs(header: string | string[] | undefined): number {
+  const seconds = Number(/max-age=(\d+)/i.exec(String(header ?? ''))?.[1] ?? 0)
+  return Math.min(DAY_MS, Math.max(MINUTE_MS, seconds * 1000))
+}
+
+/**
+ * Certificates of Google's ID tokens, kept for the time that Google states. Google publishes a key before it signs with it; for a key that is
+ * unknown nevertheless they are fetched once more, once a minute, because anybody can name an unknown key. While Google does not answer, the
+ * last ones serve for a day.
+ */
+export function googleCertificates(outgoing: Outgoing, url: string, now: () => number) {
+  let kept: { certificates: Certificates; at: number; until: number } | null = null
+  let failedAt = Number.NEGATIVE_INFINITY
+  let unknownAskedAt = Number.NEGATIVE_INFINITY
+  let asking: Promise<void> | null = null
+
+  async function fetchOnce(): Promise<void> {
+    const response = await outgoing.request({ method: 'GET', url, limitMs: LIMIT_MS })
+    const certificates = response.is === 'response' && response.status === 200 ? certificatesIn(response.text) : null
+    if (response.is !== 'response' || !certificates) {
+      failedAt = now()
+      return
+    }
+    kept = { certificates, at: now(), until: now() + maxAgeMs(response.headers?.['cache-control']) }
+    failedAt = Number.NEGATIVE_INFINITY
+  }
+
+  /** Requests that arrive together share one answer. */
+  function ask(): Promise<void> {
+    asking ??= fetchOnce().finally(() => {
+      asking = null
+    })
+    return asking
+  }
+
+  return async (kid: string): Promise<CertificatesFor> => {
+    if ((kept === null || kept.until <= now()) && now() - failedAt >= REST_MS) await ask()
+    if (kept && !Object.hasOwn(kept.certificates, kid) && now() - unknownAskedAt >= MINUTE_MS) {
+      unknownAskedAt = now()
+      await ask()
+    }
+    if (!kept || now() - kept.at > DAY_MS) return { is: 'none' }
+    return { is: 'certificates', certificates: kept.certificates }
+  }
+}

@@ -1,0 +1,29 @@
+import type { Asking, StoreClient } from '../store-client.ts'
+import { type Acknowledged, acknowledgePlay } from './acknowledge.ts'
+import { admitPush } from './admit.ts'
+import { googleCertificates } from './certificates.ts'
+import { confirmPlay } from './confirm.ts'
+import type { PlayDeps } from './developer-api.ts'
+import { readPlayNotification } from './read-notification.ts'
+import { refreshLane } from './refresh.ts'
+import { type Swept, voidedPurchases } from './voided-purchases.ts'
+
+export type GooglePlay = StoreClient & {
+  /** Once the purchase of a token is recorded and owned by a user. May be repeated. */
+  acknowledge(token: string, asking: Asking): Promise<Acknowledged>
+  /** For sweeps: what was taken back since a time in ms. */
+  voidedPurchases(sinceMs: number, asking: Pick<Asking, 'settings' | 'signal'>): Promise<Swept>
+}
+
+/** Google Play: real-time developer notifications through Pub/Sub, and the Developer API. */
+export function googlePlay(deps: PlayDeps): GooglePlay {
+  const certificatesFor = googleCertificates(deps.outgoing, deps.certsUrl, deps.now)
+  return {
+    admit: (arrival, settings) => admitPush(arrival, settings, certificatesFor, deps.now),
+    read: async notification => readPlayNotification(notification),
+    refresh: (lane, asking) => refreshLane(deps, lane, asking),
+    confirm: (claim, asking) => confirmPlay(deps, claim, asking),
+    acknowledge: (token, asking) => acknowledgePlay(deps, token, asking),
+    voidedPurchases: (sinceMs, asking) => voidedPurchases(deps, sinceMs, asking),
+  }
+}

@@ -1,0 +1,100 @@
+import { type GoogleTokens, requestWithToken, serviceAccount } from '../../outgoing/google-token.ts'
+import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
+import type { Asking, StoreAnswer } from '../store-client.ts'
+
+export const PUBLISHER_SCOPE = 'https://www.googleapis.com/auth/androidpublisher'
+/** A thousand orders have over a megabyte. */
+const ANSWER_BYTES = 8 * 1024 * 1024
+const FAR_OFF_MS = 5 * 60_000
+
+export type PlayDeps = {
+  outgoing: Outgoing
+  tokens: GoogleTokens
+  apiUrl: string
+  certsUrl: string
+  now: () => number
+  /** Told of a word of an enumeration that is not known: it is read as if the store said nothing. */
+  unknownWord?: (field: string, word: string) => void
+}
+
+export type NoAnswer = Exclude<StoreAnswer, { is: 'reports' }>
+/** `statedAt`: store time of the answer in ms. forbidden: the service account lacks a permission for this address alone. */
+export type ApiAnswer<Body> = { is: 'answer'; body: Body; statedAt: number } | { is: 'forbidden' } | NoAnswer
+
+export type PlayRequest = { method: 'GET' | 'POST'; path: string; query?: URLSearchParams; body?: object }
+
+/** End of the second in the `Date` header; our own time where Google's is absent or far off. */
+function storeTime(header: string | string[] | undefined, now: number): number {
+  const end = Date.parse(String(header ?? '')) + 999
+  return Number.isNaN(end) || Math.abs(end - now) > FAR_OFF_MS ? now : end
+}
+
+function later(response: OutgoingResponse): NoAnswer {
+  if (response.is === 'error') return { is: 'later', why: response.error, afterMs: null }
+  const afterMs = response.retryAfterSeconds === null ? null : response.retryAfterSeconds * 1000
+  return { is: 'later', why: `http_${response.status}`, afterMs }
+}
+
+/** Google says with 403 that a quota is used up, too. */
+const isQuota = (text: string) => /rateLimitExceeded|quotaExceeded|RATE_LIMIT_EXCEEDED|RESOURCE_EXHAUSTED/i.test(text)
+
+function object(text: string): object | null {
+  try {
+    // An acknowledgement is answered with nothing.
+    const value = JSON.parse(text === '' ? '{}' : text)
+    return typeof value === 'object' && value !== null ? value : null
+  } catch {
+    return null
+  }
+}
+
+function withoutToken(response: OutgoingResponse): NoAnswer {
+  const isRefusal = response.is === 'response' && [400, 401, 403].includes(response.status)
+  return isRefusal ? { is: 'refused', why: 'no_access_token' } : later(response)
+}
+
+/** One request to the Developer API about the project's app. */
+export async function askPlay<Body extends object>(
+  { outgoing, tokens, apiUrl, now }: PlayDeps,
+  { method, path, query, body }: PlayRequest,
+  { settings, signal }: Pick<Asking, 'settings' | 'signal'>,
+): Promise<ApiAnswer<Body>> {
+  const packageName = settings.value('package_name')
+  const account = serviceAccount(settings.value('service_account_key'))
+  if (packageName === null || !account) return { is: 'refused', why: 'not_connected' }
+  const url = `${apiUrl}/androidpublisher/v3/applications/${encodeURIComponent(packageName)}/${path}${query ? `?${query}` : ''}`
+  const { hasToken, response } = await requestWithToken(
+    { outgoing, tokens, account, scope: PUBLISHER_SCOPE, signal },
+    {
+      method,
+      url,
+      headers: { accept: 'application/json', ...(body && { 'content-type': 'application/json' }) },
+      ...(body && { body: JSON.stringify(body) }),
+      answerBytes: ANSWER_BYTES,
+    },
+  )
+  if (!hasToken) return withoutToken(response)
+  if (response.is === 'error') return later(response)
+  switch (response.status) {
+    case 200:
+    case 204: {
+      const read = object(response.text)
+      if (!read) return { is: 'later', why: 'answer_unreadable', afterMs: null }
+      return { is: 'answer', body: read as Body, statedAt: storeTime(response.headers?.date, now()) }
+    }
+    // Google answers a token that it cannot even read with 400.
+    case 400:
+    case 404:
+      return { is: 'unknown' }
+    case 410:
+      return { is: 'gone' }
+    case 401:
+      return { is: 'refused', why: 'http_401' }
+    case 403:
+      return isQuota(response.text) ? later(response) : { is: 'forbidden' }
+    default:
+      return later(response)
+  }
+}
+
+export const FORBIDDEN: NoAnswer = { is: 'refused', why: 'http_403' }

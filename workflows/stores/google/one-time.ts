@@ -1,0 +1,63 @@
+import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { Asking } from '../store-client.ts'
+import type { OneTimeAnswer, Order, OrderLine } from './answers.ts'
+import { type ApiAnswer, askPlay, type PlayDeps } from './developer-api.ts'
+import { subjectOf } from './order-lines.ts'
+import { chargeOf, idsOf, proceedsOf, stated } from './order-statements.ts'
+import { refundOfLine } from './refunds.ts'
+import { countryOf, periodTime, secondOf } from './values.ts'
+
+export const askOneTime = (deps: PlayDeps, token: string, asking: Asking): Promise<ApiAnswer<OneTimeAnswer>> =>
+  askPlay(deps, { method: 'GET', path: `purchases/productsv2/tokens/${encodeURIComponent(token)}` }, asking)
+
+/** `order` null: the purchase has none; undefined: the project's service account may not read it, or Google has forgotten it. */
+export type OneTimeKnown = { token: string; answer: OneTimeAnswer; statedAt: number; order: Order | null | undefined; isForbidden: boolean }
+
+/** What Google says of a one-time purchase: one report for each product in the order. */
+export function oneTimeReports({ token, answer, statedAt, order, isForbidden }: OneTimeKnown): StoreReport[] {
+  const begins = periodTime(answer.purchaseCompletionTime)
+  const state = answer.purchaseStateContext?.purchaseState
+  // Until it is paid there is no purchase: pending, or given up while pending.
+  if (begins === undefined || state === 'PENDING') return []
+  const products = (answer.productLineItem ?? []).map(({ productId }) => productId).filter(product => product !== undefined)
+  const country = countryOf(order?.buyerAddress?.buyerCountry) ?? countryOf(answer.regionCode)
+  return products.map((product, index): StoreReport => {
+    const isMain = index === 0
+    const subject = answer.orderId === undefined ? subjectOf(token, product, isMain) : subjectOf(answer.orderId, product, isMain)
+    const line = order?.lineItems?.find(({ productId }) => productId === product)
+    const said = stated<PeriodSaid>({
+      product,
+      basePlan: null,
+      isSubscription: false,
+      begins,
+      ends: null,
+      periodType: null,
+      country,
+      ...(order && line ? charged(order, line) : uncharged(state, statedAt)),
+    })
+    return {
+      platform: 'play_store',
+      lineage: isMain ? token : `${token}:${product}`,
+      aliases: [],
+      accountId: answer.obfuscatedExternalAccountId ?? null,
+      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: idsOf(token, answer.orderId ?? null, subject), said }],
+      notices: [],
+      isWhole: true,
+      ...(isMain && isForbidden && { alerts: ['google_orders_forbidden'] }),
+    }
+  })
+}
+
+function charged(order: Order, line: OrderLine): { [Key in keyof PeriodSaid]?: PeriodSaid[Key] | undefined } {
+  const charge = chargeOf(order, line)
+  return {
+    currency: charge?.currency,
+    price: charge?.price,
+    refund: refundOfLine(order, line, charge?.price),
+    proceedsShare: proceedsOf(order),
+  }
+}
+
+/** Without the order nobody knows when it was taken back: access ends now. */
+const uncharged = (state: string | undefined, statedAt: number): PeriodSaid =>
+  state === 'CANCELLED' ? { refund: { at: secondOf(statedAt), amount: null } } : {}

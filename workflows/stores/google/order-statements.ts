@@ -1,0 +1,78 @@
+import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/store-facts/statement.ts'
+import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
+import type { Money, Order } from './answers.ts'
+import { isRenewalOrder } from './ask-orders.ts'
+import { type ChargedLine, subjectOf } from './order-lines.ts'
+import { refundOfLine } from './refunds.ts'
+import { countryOf, periodTime, priceOf, shareOf } from './values.ts'
+
+/** Without the fields about which nothing is said. */
+export const stated = <Said extends object>(said: { [Key in keyof Said]?: Said[Key] | undefined }): Said =>
+  Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as Said
+
+export function idsOf(token: string, order: string | null, subject: string): TransactionIds {
+  const transaction = order === null || subject === order ? null : subject
+  return { transaction, originalTransaction: null, token, order, subscription: null, storeType: null }
+}
+
+/** As charged. An order with one line has the buyer's total; of several each has its own. */
+export const chargeOf = ({ total, lineItems = [] }: Order, line: { total?: Money }): ReturnType<typeof priceOf> =>
+  priceOf(lineItems.length === 1 ? (total ?? line.total) : line.total)
+
+/** Google's share is taken off what is refunded as well: only an untouched order shows it. */
+export const proceedsOf = ({ state, developerRevenueInBuyerCurrency, total }: Order): string | undefined =>
+  state === 'PROCESSED' ? shareOf(developerRevenueInBuyerCurrency, total) : undefined
+
+function periodTypeOf({ line }: ChargedLine, price: string | undefined): PeriodSaid['periodType'] {
+  const { freeTrialDetails, introductoryPriceDetails, prorationPeriodDetails } = line.subscriptionDetails?.offerPhaseDetails ?? {}
+  if (freeTrialDetails) return 'trial'
+  if (introductoryPriceDetails) return 'intro'
+  return price === '0' && !prorationPeriodDetails ? 'trial' : 'normal'
+}
+
+/**
+ * A renewal that begins long after the period before it comes from a pause or from a hold. Only the state and the notifications of that time
+ * tell which, so such an order is not called a renewal: that would say that a charge had failed.
+ */
+function isRenewal({ order, line, isMain }: ChargedLine, before: ChargedLine[]): boolean | undefined {
+  if (!isRenewalOrder(order.orderId)) return false
+  const previous = before.findLast(one => one.isMain === isMain && (isMain || one.line.productId === line.productId))
+  const end = Date.parse(previous?.line.subscriptionDetails?.servicePeriodEndTime ?? '')
+  return Date.parse(line.subscriptionDetails?.servicePeriodStartTime ?? '') - end > JOIN_MS ? undefined : true
+}
+
+/**
+ * The period of an order. Its end is a second statement, at the time of the order: Google calls it a snapshot of that moment, and what is said
+ * of the subscription later (deferred, revoked, replaced) counts more. `before`: the lines that were charged earlier.
+ */
+export function orderStatements(
+  charged: ChargedLine,
+  before: ChargedLine[],
+  statedAt: number,
+  level: PeriodSaid['level'],
+): PeriodStatement[] {
+  const { order, line, token } = charged
+  const details = line.subscriptionDetails
+  const subject = subjectOf(order.orderId, line.productId, charged.isMain)
+  const common = { kind: 'period', origin: 'api', subject, ids: idsOf(token, order.orderId, subject) } as const
+  const charge = chargeOf(order, line)
+  const begins = periodTime(details?.servicePeriodStartTime ?? order.createTime)
+  const ends = periodTime(details?.servicePeriodEndTime)
+  const processedAt = Date.parse(order.orderHistory?.processedEvent?.eventTime ?? order.createTime ?? begins ?? '')
+  const said = stated<PeriodSaid>({
+    product: line.productId,
+    basePlan: details?.basePlanId ?? null,
+    isSubscription: true,
+    currency: charge?.currency,
+    price: charge?.price,
+    begins,
+    periodType: periodTypeOf(charged, charge?.price),
+    isRenewal: isRenewal(charged, before),
+    country: countryOf(order.buyerAddress?.buyerCountry),
+    refund: refundOfLine(order, line, charge?.price),
+    proceedsShare: proceedsOf(order),
+    level,
+  })
+  const ended = ends !== undefined && !Number.isNaN(processedAt) ? [{ ...common, statedAt: processedAt, said: { ends } }] : []
+  return [{ ...common, statedAt, said }, ...ended]
+}

@@ -1,0 +1,68 @@
+import type { PeriodSaid, RenewalSaid, Statement } from '../../../domain/store-facts/statement.ts'
+import type { NotificationRead, RecordedNotification } from '../store-client.ts'
+import { decodeRecorded, orderLane } from './notification.ts'
+import { secondOf } from './values.ts'
+
+const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
+
+/** What a number of `subscriptionNotification` adds. All others say only that something has happened. */
+function transition(number: number, at: number): { renewal?: RenewalSaid; period?: PeriodSaid } {
+  switch (number) {
+    case 1:
+      return { period: { isRecovered: true } }
+    case 3:
+    case 18:
+      return { renewal: { autoRenews: false } }
+    case 5:
+    case 6:
+      // Only the refresh knows until when the grace lasts.
+      return { period: { retrySince: secondOf(at) } }
+    case 7:
+      return { renewal: { autoRenews: true, gaveUp: false } }
+    case 12:
+      return { renewal: { autoRenews: false }, period: { ends: secondOf(at) } }
+    case 13:
+      return { renewal: { autoRenews: false, gaveUp: true } }
+    default:
+      return {}
+  }
+}
+
+/**
+ * Google's notifications say that something happened, not what it is: every one asks for a refresh, and its type adds a transition at the time
+ * of the event, which the state of today does not show any more.
+ */
+export function readPlayNotification(recorded: RecordedNotification): NotificationRead {
+  const { id, at, content } = decodeRecorded(recorded)
+  const common = { platform: 'play_store', aliases: [], accountId: null, statements: [], notices: [], isWhole: false } as const
+  const read = (report: object, lineage: string, transactions: string[] = []): NotificationRead => ({
+    is: 'read',
+    environment: null,
+    reports: [{ ...common, aliases: [], statements: [], notices: [], lineage, ...report }],
+    refresh: true,
+    ...(transactions.length > 0 && { transactions }),
+  })
+  switch (content.kind) {
+    case 'subscription': {
+      const stated = { statedAt: at, origin: 'push', subject: '' } as const
+      const { renewal, period } = transition(content.number, at)
+      const statements: Statement[] = []
+      if (period) statements.push({ ...stated, kind: 'period', ids: { ...NO_IDS, token: content.token }, said: period })
+      if (renewal) statements.push({ ...stated, kind: 'renewal', said: renewal })
+      return read({ statements }, content.token)
+    }
+    case 'one_time_product':
+      return read({}, content.token)
+    case 'voided_purchase':
+      return read({}, content.token, content.order === null ? [] : [content.order])
+    case 'pending_refund_review': {
+      const notices = [{ slug: 'refund_consumption', id, at, subject: content.order }]
+      return read({ notices, accountId: content.account }, orderLane(content.order))
+    }
+    case 'test':
+    case 'unknown':
+      return { is: 'ignored', type: content.kind }
+    default:
+      throw content satisfies never
+  }
+}

@@ -1,0 +1,40 @@
+import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { Money, Order, OrderLine } from './answers.ts'
+import { exactDecimal, nanosOf, periodTime, priceOf } from './values.ts'
+
+type Refund = { at: string; total: bigint | null }
+
+const sum = (amounts: bigint[]) => amounts.reduce((all, one) => all + one, 0n)
+const nanos = (money: Money | undefined): bigint | null => (money && priceOf(money) ? nanosOf(money) : null)
+
+/** What Google gave back of the whole order. `total` null: all of it. */
+function refundOf({ orderHistory, createTime }: Order): Refund | null {
+  const whole = orderHistory?.refundEvent
+  if (whole) return { at: periodTime(whole.eventTime ?? createTime)!, total: nanos(whole.refundDetails?.total) }
+  const parts = (orderHistory?.partialRefundEvents ?? []).filter(({ state }) => state?.startsWith('PROCESSED'))
+  const [last] = parts
+    .map(({ processTime, createTime }) => periodTime(processTime ?? createTime))
+    .sort()
+    .toReversed()
+  return last === undefined ? null : { at: last, total: sum(parts.map(({ refundDetails }) => nanos(refundDetails?.total) ?? 0n)) }
+}
+
+/** A line's part of an amount, by its price. The last line takes the rest, so that the parts are the whole. */
+function partOf(amount: bigint, { lineItems = [] }: Order, index: number): bigint {
+  const prices = lineItems.map(({ total }) => nanos(total) ?? 0n)
+  const all = sum(prices)
+  if (lineItems.length === 1 || all === 0n) return index === 0 ? amount : 0n
+  const parts = prices.map(price => (amount * price) / all)
+  return index === lineItems.length - 1 ? amount - sum(parts.slice(0, -1)) : parts[index]!
+}
+
+/** The refund of one line; null: none. Undefined: the order does not say. */
+export function refundOfLine(order: Order, line: OrderLine, price: string | undefined): PeriodSaid['refund'] {
+  const refund = refundOf(order)
+  if (!refund) return order.state === 'PROCESSED' ? null : undefined
+  if (refund.at === undefined) return undefined
+  if (refund.total === null) return { at: refund.at, amount: null }
+  const amount = exactDecimal(partOf(refund.total, order, order.lineItems!.indexOf(line)), 9)
+  if (amount === '0' && price !== '0') return null
+  return { at: refund.at, amount: amount === price ? null : amount }
+}

@@ -1,0 +1,109 @@
+import type { PeriodSaid, PeriodStatement, RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import { isRenewalOrder } from './ask-orders.ts'
+import { idsOf, stated } from './order-statements.ts'
+import type { ChainLink, OwnedLine } from './subscription-chain.ts'
+import { countryOf, periodTime, priceOf } from './values.ts'
+
+const STATE_PREFIX = 'SUBSCRIPTION_STATE_'
+const STATES = ['ACTIVE', 'CANCELED', 'EXPIRED', 'IN_GRACE_PERIOD', 'ON_HOLD', 'PAUSED', 'PENDING', 'PENDING_PURCHASE_CANCELED'] as const
+export type State = (typeof STATES)[number]
+
+/** Null: Google says nothing, or a word that is not known. */
+export const stateOf = (word: string | undefined): State | null => STATES.find(state => `${STATE_PREFIX}${state}` === word) ?? null
+
+/** Paid for the first time: until then there is no purchase. */
+export const isBought = (state: State | null): boolean => state !== 'PENDING' && state !== 'PENDING_PURCHASE_CANCELED'
+
+/** What the state says of the last period. `service`: the end that its order has, where it can be read. */
+function lastPeriod({ answer }: ChainLink, { expiryTime }: OwnedLine, service: string | undefined): PeriodSaid {
+  const expiry = periodTime(expiryTime)
+  const state = stateOf(answer.subscriptionState)
+  switch (state) {
+    case 'ACTIVE':
+      return stated({ ends: expiry, retrySince: null, graceUntil: null })
+    case 'IN_GRACE_PERIOD':
+      return stated({ ends: service, graceUntil: expiry, retrySince: service })
+    case 'ON_HOLD':
+      return stated({ ends: service ?? expiry, retrySince: service ?? expiry })
+    case 'PAUSED':
+      return stated({ ends: service ?? expiry })
+    case 'CANCELED':
+    case 'EXPIRED': {
+      // After a failed charge the expiry is the end of the grace; the period itself ended before.
+      const isByBilling = answer.canceledStateContext?.systemInitiatedCancellation !== undefined
+      const isEarlier = service !== undefined && expiry !== undefined && service < expiry
+      return stated({ ends: isByBilling && isEarlier ? service : expiry })
+    }
+    case null:
+      return stated({ ends: expiry })
+    case 'PENDING':
+    case 'PENDING_PURCHASE_CANCELED':
+      return {}
+    default:
+      throw state satisfies never
+  }
+}
+
+/**
+ * A purchase that another one replaces ends with the replacement, and says nothing afterwards: a line may go on under the new purchase with the
+ * same order, so the time of the statement is the end itself.
+ */
+const isReplaced = ({ answer }: ChainLink): boolean => answer.canceledStateContext?.replacementCancellation !== undefined
+
+export function lastPeriodStatement(link: ChainLink, line: OwnedLine, subject: string, service: string | undefined): PeriodStatement {
+  const replacedAt = isReplaced(link) ? Date.parse(line.expiryTime ?? '') : Number.NaN
+  return {
+    kind: 'period',
+    origin: 'api',
+    statedAt: Number.isNaN(replacedAt) ? link.statedAt : Math.min(link.statedAt, replacedAt),
+    subject,
+    ids: idsOf(link.token, subject.split(':')[0]!, subject),
+    said: lastPeriod(link, line, periodTime(service)),
+  }
+}
+
+/** Whether it goes on. Prepaid lines are never switched off: off would be a cancellation. The cancellation has its own time, which may lie before the refresh that brings it. */
+export function renewalStatements(link: ChainLink, line: OwnedLine, subject: string): RenewalStatement[] {
+  if (isReplaced(link)) return []
+  const { answer, statedAt } = link
+  const state = stateOf(answer.subscriptionState)
+  const isOn = line.autoRenewingPlan?.autoRenewEnabled === true && line.deferredItemRemoval === undefined
+  // A pause is no cancellation, whatever becomes of auto-renew meanwhile.
+  const autoRenews = line.autoRenewingPlan === undefined || (state === 'PAUSED' && !isOn) ? undefined : isOn
+  const said = stated<RenewalSaid>({
+    autoRenews,
+    nextProduct: line.deferredItemReplacement?.productId ?? null,
+    neverRenews: line.prepaidPlan !== undefined ? true : line.autoRenewingPlan ? false : undefined,
+    gaveUp: state === null || state === 'CANCELED' ? undefined : state === 'EXPIRED',
+  })
+  const common = { kind: 'renewal', origin: 'api', subject } as const
+  const canceledAt = Date.parse(answer.canceledStateContext?.userInitiatedCancellation?.cancelTime ?? '')
+  const off = Number.isNaN(canceledAt) || autoRenews !== false ? [] : [{ ...common, statedAt: canceledAt, said: { autoRenews: false } }]
+  return [...off, { ...common, statedAt, said }]
+}
+
+/**
+ * The one period of a line whose orders cannot be read: from the first day to the end, under the first order's name, so that renewals prolong it.
+ * The end in a grace is the weakest statement, because Google shows only the end of the grace.
+ */
+export function unchargedStatements(link: ChainLink, line: OwnedLine, subject: string, isMain: boolean): PeriodStatement[] {
+  const { answer, statedAt, token } = link
+  const begins = periodTime(answer.startTime)
+  const isTrial = line.offerPhase?.freeTrial !== undefined && !isRenewalOrder(line.latestSuccessfulOrderId)
+  const price = priceOf(line.autoRenewingPlan?.recurringPrice)
+  const order = subject.split(':')[0]!
+  const common = { kind: 'period', origin: 'api', subject, ids: idsOf(token, order, isMain ? order : subject) } as const
+  const said = stated<PeriodSaid>({
+    product: line.productId,
+    basePlan: line.offerDetails?.basePlanId ?? null,
+    isSubscription: true,
+    currency: price?.currency,
+    price: isTrial && price ? '0' : price?.price,
+    begins,
+    periodType: isTrial ? 'trial' : line.offerPhase?.introductoryPrice ? 'intro' : 'normal',
+    country: countryOf(answer.regionCode),
+  })
+  const ends = periodTime(line.expiryTime)
+  const weak = ends !== undefined && begins !== undefined ? [{ ...common, statedAt: Date.parse(begins), said: { ends } }] : []
+  return [{ ...common, statedAt, said }, ...weak, lastPeriodStatement(link, line, subject, undefined)]
+}

@@ -1,0 +1,45 @@
+import type { Asking } from '../store-client.ts'
+import type { SubscriptionAnswer, SubscriptionLine } from './answers.ts'
+import { askPlay, FORBIDDEN, type NoAnswer, type PlayDeps } from './developer-api.ts'
+
+/** Purchases that follow one another by upgrades, top-ups and resubscriptions: more are not followed at once. */
+const MOST_LINKS = 8
+
+export type ChainLink = { token: string; answer: SubscriptionAnswer; statedAt: number }
+
+/** `links`: from the asked token back. `names`: their tokens, and that of the next older one, which Google may have forgotten. */
+export type Chain = { is: 'chain'; links: ChainLink[]; names: string[] } | NoAnswer
+
+/** A line of a purchase; without an order it is not owned yet, as what a deferred change will bring. */
+export type OwnedLine = SubscriptionLine & { productId: string; latestSuccessfulOrderId: string }
+
+export const ownedLines = ({ lineItems = [] }: SubscriptionAnswer): OwnedLine[] =>
+  lineItems.filter((line): line is OwnedLine => line.productId !== undefined && line.latestSuccessfulOrderId !== undefined)
+
+/** The purchase that a purchase continues. */
+const olderToken = ({ linkedPurchaseToken, outOfAppPurchaseContext }: SubscriptionAnswer): string | undefined =>
+  linkedPurchaseToken ?? outOfAppPurchaseContext?.expiredPurchaseToken
+
+/** Asks for a subscription and for the purchases that it continues. */
+export async function askChain(deps: PlayDeps, token: string, asking: Asking): Promise<Chain> {
+  const links: ChainLink[] = []
+  const names = [token]
+  for (;;) {
+    const next = names.at(-1)!
+    const path = `purchases/subscriptionsv2/tokens/${encodeURIComponent(next)}`
+    const answer = await askPlay<SubscriptionAnswer>(deps, { method: 'GET', path }, asking)
+    if (answer.is === 'answer') {
+      links.push({ token: next, answer: answer.body, statedAt: answer.statedAt })
+      const older = olderToken(answer.body)
+      if (older === undefined || names.includes(older)) break
+      names.push(older)
+      if (links.length === MOST_LINKS) break
+    } else if (links.length > 0 && (answer.is === 'unknown' || answer.is === 'gone')) {
+      // Google forgets a purchase 60 days after its end. Its name is still one of the lineage.
+      break
+    } else {
+      return answer.is === 'forbidden' ? FORBIDDEN : answer
+    }
+  }
+  return { is: 'chain', links, names }
+}

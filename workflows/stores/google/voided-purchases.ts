@@ -1,0 +1,42 @@
+import type { Asking, SignedNotification } from '../store-client.ts'
+import type { VoidedAnswer } from './answers.ts'
+import { askPlay, FORBIDDEN, type NoAnswer, type PlayDeps } from './developer-api.ts'
+import { decodePush, signedNotification } from './notification.ts'
+
+/** Google answers the last 30 days; an older time is an error. */
+const REACH_MS = 30 * 24 * 3_600_000
+const PAGE = '1000'
+
+/** A purchase that was taken back, in the form of a push, so that it can be recorded and read like one. */
+export type SweptNotification = { notification: SignedNotification; body: Uint8Array }
+export type Swept = { is: 'swept'; notifications: SweptNotification[] } | NoAnswer
+
+type Voided = NonNullable<VoidedAnswer['voidedPurchases']>[number]
+
+function swept({ purchaseToken, orderId, voidedTimeMillis, voidedQuantity }: Voided, packageName: string): SweptNotification[] {
+  if (purchaseToken === undefined || voidedTimeMillis === undefined) return []
+  const voidedPurchaseNotification = { purchaseToken, ...(orderId !== undefined && { orderId }) }
+  const data = JSON.stringify({ packageName, eventTimeMillis: voidedTimeMillis, voidedPurchaseNotification })
+  const messageId = ['voided', orderId ?? purchaseToken, voidedTimeMillis, ...(voidedQuantity ? [voidedQuantity] : [])].join(':')
+  const body = Buffer.from(JSON.stringify({ message: { data: Buffer.from(data).toString('base64'), messageId } }))
+  const decoded = decodePush(body)
+  const notification = typeof decoded === 'string' ? null : signedNotification(decoded)
+  return notification ? [{ notification, body }] : []
+}
+
+/** Purchases that Google saw taken back since a time in ms, at most 30 days ago. */
+export async function voidedPurchases(deps: PlayDeps, sinceMs: number, asking: Pick<Asking, 'settings' | 'signal'>): Promise<Swept> {
+  const packageName = asking.settings.value('package_name') ?? ''
+  const notifications: SweptNotification[] = []
+  const startTime = String(Math.max(sinceMs, deps.now() - REACH_MS + 60_000))
+  const common = { type: '1', includeQuantityBasedPartialRefund: 'true', maxResults: PAGE }
+  let query = new URLSearchParams({ ...common, startTime })
+  for (;;) {
+    const answer = await askPlay<VoidedAnswer>(deps, { method: 'GET', path: 'purchases/voidedpurchases', query }, asking)
+    if (answer.is !== 'answer') return answer.is === 'forbidden' ? FORBIDDEN : answer
+    for (const one of answer.body.voidedPurchases ?? []) notifications.push(...swept(one, packageName))
+    const token = answer.body.tokenPagination?.nextPageToken
+    if (token === undefined) return { is: 'swept', notifications }
+    query = new URLSearchParams({ ...common, token })
+  }
+}

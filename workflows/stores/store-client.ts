@@ -1,0 +1,56 @@
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { StoreClaim } from '../../domain/purchases/claim.ts'
+import type { StoreReport } from '../../domain/store-facts/statement.ts'
+import type { Arrival, Gate, StoreSettings } from '../../domain/store-inbox/notification.ts'
+
+export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
+
+/** A recorded notification, to be read in its lane. */
+export type RecordedNotification = { id: string; type: string; subtype: string | null; statedAt: number; body: Uint8Array }
+
+/**
+ * What one notification says by itself. `environment` null: it does not tell. `refresh`: the store must be asked before the lineage is known.
+ * `transactions`: those that the notification names and that the store must be asked about by name: they go into `Asking`. ignored: a type or content that is of no interest.
+ */
+export type NotificationRead =
+  | { is: 'read'; environment: EnvironmentKind | null; reports: StoreReport[]; refresh: boolean; transactions?: string[] }
+  | { is: 'ignored'; type: string }
+
+/**
+ * The answer of a store about a lineage. unknown: the store does not know it. gone: known once; the store has forgotten it. later: overloaded,
+ * slow or failing; `afterMs`: the store's own word, else null. refused: it does not accept the project's credentials.
+ */
+export type StoreAnswer =
+  | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[] }
+  | { is: 'unknown' }
+  | { is: 'gone' }
+  | { is: 'later'; why: string; afterMs: number | null }
+  | { is: 'refused'; why: string }
+
+/** `transactions`: named by the notifications of the lane (see `NotificationRead`). */
+export type Asking = {
+  settings: StoreSettings
+  environment: EnvironmentKind
+  signal: AbortSignal
+  transactions?: readonly string[]
+}
+
+/** A purchase that somebody claims: by its ids, or by Apple's signature alone. */
+export type ClaimToConfirm = StoreClaim | { platform: 'app_store'; signedTransaction: string }
+
+/** `lineage` and `subject` name the claimed transaction within the reports. */
+export type ClaimAnswer =
+  | Exclude<StoreAnswer, { is: 'reports' }>
+  | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
+
+/** One store. All methods throw only for a defect or when `signal` aborts. */
+export type StoreClient = {
+  /** Verifies who sent the notification, before anything is stored. Asks no store about purchases. */
+  admit(arrival: Arrival, settings: StoreSettings): Promise<Gate>
+  /** Verifies and decodes what is inside. Throws an error whose message names no secret when the content cannot be understood. */
+  read(notification: RecordedNotification, settings: StoreSettings): Promise<NotificationRead>
+  /** Asks for everything that the store knows of the lineages of a lane. */
+  refresh(lane: string, asking: Asking): Promise<StoreAnswer>
+  /** Asks about a claimed purchase. */
+  confirm(claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer>
+}
