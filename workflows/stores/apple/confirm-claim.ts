@@ -56,11 +56,7 @@ async function confirmTransaction(deps: AppleDeps, id: string, product: string, 
 }
 
 /** The transaction of a signature that holds for the app and the environment; null: it does not, or what is signed is no purchase. */
-async function signedTransaction(
-  deps: AppleDeps,
-  jws: string,
-  { settings, environment }: Asking,
-): Promise<Confirmed | 'undecided' | null> {
+async function signedTransaction(deps: AppleDeps, jws: string, { settings, environment }: Asking): Promise<Confirmed | 'undecided' | null> {
   const stated = unverified(jws)
   const bundleId = settings.value('bundle_id') ?? stated?.bundleId
   if (!stated || typeof bundleId !== 'string' || !isSignedInTime(stated.signedDate, deps.rules.now())) return null
