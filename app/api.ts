@@ -11,7 +11,10 @@ import { replicasOf } from '../domain/figures/replica/replicas.ts'
 import { connect } from '../store/connect.ts'
 import type { BullBoard } from '../workers/bull-board.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
+import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
+import { storeClients } from '../workflows/stores/clients.ts'
+import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
@@ -52,6 +55,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
           onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
         })
   const requests = outgoing({ allowPrivateNetwork })
+  const clients = await storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
   const board = operatorBoard(config, log, resources)
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {
@@ -76,8 +80,8 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     checkAnswer,
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
-    verifiers: {},
-    stores: { admits: {} },
+    verifiers: storeVerifiers(pool, clients),
+    stores: { admits: { apple: clients.apple.admit, google: clients.google.admit } },
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),

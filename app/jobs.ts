@@ -17,13 +17,17 @@ import { eraseExport } from '../workflows/export/erase.ts'
 import { exportWorkflow } from '../workflows/export/export.ts'
 import { exportRetention } from '../workflows/export/retention.ts'
 import { deliveryHandler } from '../workflows/integration-push/deliver.ts'
-import { googleTokens } from '../workflows/outgoing/google-token.ts'
+import type { GoogleTokens } from '../workflows/outgoing/google-token.ts'
 import type { Outgoing } from '../workflows/outgoing/outgoing.ts'
 import { reportDestinations } from '../workflows/report-destinations/registry.ts'
 import { reportDeliveries } from '../workflows/scheduled-report/delivery.ts'
 import { reportFile, scheduledReport } from '../workflows/scheduled-report/report.ts'
 import { startGate } from '../workflows/scheduled-report/start-gate.ts'
+import { answerConsumption } from '../workflows/stores/apple/answer-consumption.ts'
+import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
+import { acknowledgePurchase } from '../workflows/stores/google/acknowledge-purchase.ts'
+import { laneHandler } from '../workflows/stores/lane/handler.ts'
 
 export type JobsDeps = {
   pool: Pool
@@ -36,6 +40,8 @@ export type JobsDeps = {
   secrets: Secrets
   storage: FileStorage
   outgoing: Outgoing
+  tokens: GoogleTokens
+  stores: Stores
   /** For calls that do not use `outgoing`: e-mail and the destinations of reports. */
   allowPrivateNetwork: boolean
   mail: InstallationMail | undefined
@@ -50,9 +56,9 @@ type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 
 /** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
-  const { pool, planned, recording, copying, secrets, storage, outgoing, mail, publicUrl, partRows, policies, at = NOWHERE } = deps
+  const { pool, planned, recording, copying, secrets, storage, outgoing, tokens, stores, mail, publicUrl, partRows, policies } = deps
+  const { at = NOWHERE } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
-  const tokens = googleTokens(outgoing)
   const destinations = reportDestinations({ outgoing, guard, tokens })
   const gate = startGate()
   const workflows = [
@@ -63,6 +69,8 @@ export function jobs(deps: JobsDeps): Jobs {
     reportFile({ pool: copying, storage, partRows }, gate),
     ...reportDeliveries({ pool, storage, secrets, publicUrl, destinations }),
     forwardPush({ pool, outgoing }),
+    acknowledgePurchase({ pool, secrets, google: stores.google }),
+    answerConsumption({ pool, secrets, apple: stores.apple }),
   ]
   const effects = {
     sendEmail: emailSender({ pool, secrets, guard, installation: mail }),
@@ -72,6 +80,7 @@ export function jobs(deps: JobsDeps): Jobs {
     handlers: [
       ...workflowHandlers(workflows, { pool, policies, at }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
+      laneHandler({ pool, secrets, clients: stores, at }),
       deliveryHandler({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({

@@ -8,7 +8,9 @@ import { startWatchdog } from '../workers/watchdog.ts'
 import { startWorker } from '../workers/worker.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import { POLICIES } from '../workflows/engine/policy.ts'
+import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
+import { storeClients } from '../workflows/stores/clients.ts'
 import type { Config } from './config.ts'
 import { jobs } from './jobs.ts'
 import { openQueue } from './queue.ts'
@@ -37,7 +39,10 @@ export async function work(
   const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 6, planOnce: true, hashJoins: true })
   const copying = connect({ url, name: 'perennial-files', leaseMs })
   const requests = outgoing({ allowPrivateNetwork })
-  const network = { outgoing: requests, allowPrivateNetwork, mail, publicUrl }
+  const tokens = googleTokens(requests)
+  const unknownWord = (field: string, word: string) => log.warn({ field, word }, 'Google Play uses a word that this version does not know')
+  const stores = await storeClients({ outgoing: requests, tokens, unknownWord, ...config.stores })
+  const network = { outgoing: requests, tokens, stores, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool: planned,
     url,

@@ -9,3 +9,13 @@ export async function now(db: Db, environment: Environment): Promise<string> {
   const { rows } = await db.query<{ now: string }>({ name: 'now', text: 'select environment_now($1) as now', values: [environment] })
   return rows[0]!.now
 }
+
+/** The number of a project's environment. Every project has both. */
+export async function environmentOf(db: Db, project: number, kind: EnvironmentKind): Promise<Environment> {
+  const { rows } = await db.query<{ id: Environment }>({
+    name: 'environment-of-kind',
+    text: 'select id from environments where project = $1 and kind = $2',
+    values: [project, kind],
+  })
+  return rows[0]!.id
+}

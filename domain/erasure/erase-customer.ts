@@ -59,7 +59,9 @@ const REPLACE_IN_CONDITIONS = [
 /** The notifications of stores about the user's lineages. */
 async function eraseNotifications(tx: Tx, environment: Environment, user: string): Promise<void> {
   const { rows } = await tx.query<{ platform: Store; name: string }>(
-    'select platform, lineage as name from lineages where environment = $1 and user_id = $2',
+    `select platform, lineage as name from lineages where environment = $1 and user_id = $2
+     union all
+     select a.platform, a.name from lineages l join lineage_aliases a on a.lineage = l.id where l.environment = $1 and l.user_id = $2`,
     [environment, user],
   )
   await eraseLanes(

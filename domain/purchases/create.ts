@@ -3,15 +3,17 @@ import { isUniqueViolation } from '../../store/failures.ts'
 import { updateTraitsByPurchase } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import { alreadyExists, conflict, Refusal } from '../refusal.ts'
+import { followLineage } from '../store-inbox/follow.ts'
 import { type PurchaseRow, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
+import { requestAcknowledgements } from './acknowledgement.ts'
 import type { PurchaseInput } from './claim.ts'
 import { claimedGroup, confirmedPeriod, findStated, saidByClaim, withSigned } from './confirmed-claim.ts'
 import { claimLineage, hasShare, type Ownership, resolveOwner } from './lineage.ts'
 import { findRecorded, lockClaimedLineage, type RecordedTransaction, transactionIdOf } from './locate.ts'
 import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
 import { getPurchase } from './read.ts'
-import { insertPurchase } from './record.ts'
+import { insertPurchase, purchasesOfLineage } from './record.ts'
 import { refold } from './refold.ts'
 import { type Claim, validatePurchase } from './validate.ts'
 import { acceptedConfirmation, type Confirmation, type Evidence } from './verification.ts'
@@ -102,6 +104,10 @@ export async function createPurchase(
   const id = await write(tx, environment, claim, located, ownership, confirmation)
   if (id === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
   await claimLineage(tx, environment, lineage, user, by)
+  if (confirmation?.isConnected) {
+    await followLineage(tx, environment, await purchasesOfLineage(tx, lineage.id))
+    if (claim.platform === 'play_store') await requestAcknowledgements(tx, environment, [lineage.id])
+  }
   await updateTraitsByPurchase(tx, environment, owner, {
     platform: TARGET_PLATFORM[claim.platform],
     country: claim.country,

@@ -6,6 +6,7 @@ import type { StoreReport } from '../store-facts/statement.ts'
 import { TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers } from '../users/user.ts'
 import { userOfAccount } from './account.ts'
+import { requestAcknowledgements } from './acknowledgement.ts'
 import { isTransactionConflict } from './create.ts'
 import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
 import { purchasesOfLineage } from './record.ts'
@@ -14,6 +15,12 @@ import { type RecordedLineage, writeReports } from './write-reports.ts'
 
 /** A concurrent transaction recorded the same purchase or told the same event. A repeat of the whole transaction finds it. */
 export const isReportConflict = (error: unknown): boolean => isTransactionConflict(error) || isLogConflict(error)
+
+export type RecordingOptions = {
+  isConnected: boolean
+  triggers?: boolean
+  beforeTelling?: (recorded: readonly RecordedLineage[]) => Promise<void>
+}
 
 /** The first account that a report names and that exists. */
 async function accountOf(tx: Tx, environment: Environment, { platform, reports }: LockedReports): Promise<string | null> {
@@ -29,12 +36,13 @@ async function accountOf(tx: Tx, environment: Environment, { platform, reports }
  * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
  * transaction after `isReportConflict`. Reports never move a lineage from one user to another; a lineage without owner is given to the account
  * that the app named to the store, if there is one. Statements that are known already change nothing. `isConnected`: the store can be asked.
+ * `beforeTelling`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
  */
 export async function recordReports(
   tx: Tx,
   environment: Environment,
   reports: StoreReport[],
-  { isConnected, triggers = true }: { isConnected: boolean; triggers?: boolean },
+  { isConnected, triggers = true, beforeTelling }: RecordingOptions,
 ): Promise<RecordedLineage[]> {
   const groups = await lockReports(tx, environment, reports)
   const owners = groups.flatMap(group => ownerOf(group) ?? [])
@@ -55,10 +63,15 @@ export async function recordReports(
     recorded.push(written)
     if (written.owner !== null) await updateTraitsOf(tx, environment, written)
   }
+  if (isConnected) await requestAcknowledgements(tx, environment, ownedPlayLineages(groups, recorded))
+  await beforeTelling?.(recorded)
   const concerned = [...new Set([...recorded.flatMap(({ owner }) => owner ?? []), ...posted])].sort()
   if (concerned.length > 0) await refold(tx, environment, concerned)
   return recorded
 }
+
+const ownedPlayLineages = (groups: LockedReports[], recorded: RecordedLineage[]): number[] =>
+  recorded.flatMap(({ lineage, owner }, i) => (groups[i]!.platform === 'play_store' && owner !== null ? [lineage] : []))
 
 /** The owner's platform and country, by the last period of the lineage. */
 async function updateTraitsOf(tx: Tx, environment: Environment, { lineage, owner }: RecordedLineage): Promise<void> {

@@ -21,6 +21,7 @@ export type VerificationResult = ({ is: 'confirmed' } & Confirmation) | { is: 'u
 
 /** `config` null: nothing is stored for the store. */
 type Inquiry = {
+  project: number
   claim: StoreClaim | SignedClaim
   environment: EnvironmentKind
   config: StoreConfig | null
@@ -76,7 +77,9 @@ export async function gatherEvidence(
   if (!isSigned && !canAsk) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
   if (!verify) return { is: isSigned ? 'unknown' : 'no_verifier' }
-  const result = await verify({ claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(() => null)
+  const result = await verify({ project, claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
+    () => null,
+  )
   if (result === null) return { is: 'no_answer' }
   if (result.is !== 'confirmed') return result
   return result.environment === environment ? { ...result, isConnected: canAsk } : { ...result, is: 'other_environment' }

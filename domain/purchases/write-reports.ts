@@ -21,7 +21,7 @@ export type ClaimedTransaction = { subject: string; said: Statement[]; screen: s
 /**
  * What became of the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: two lineages with
  * different owners are one for the store. `unpriced`: subjects of transactions that count as free because nobody states their price. `unmapped`:
- * products of the store that no product links.
+ * products of the store that no product links. `isComplete`: no period that led to the last one can be missing.
  */
 export type RecordedLineage = {
   lineage: number
@@ -32,6 +32,7 @@ export type RecordedLineage = {
   isConflict: boolean
   unpriced: string[]
   unmapped: string[]
+  isComplete: boolean
 }
 
 export type Writing = { isConnected: boolean; owner: string | null; claimed?: ClaimedTransaction; triggers: boolean }
@@ -161,5 +162,6 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
     isConflict,
     unpriced: periods.filter(({ isPriceKnown }) => !isPriceKnown).map(({ subject }) => subject),
     unmapped: await unmappedProducts(tx, lineage.id),
+    isComplete: folded.periods.every(({ begins }) => folded.completeUntil !== null && Date.parse(begins) <= folded.completeUntil),
   }
 }

@@ -54,53 +54,76 @@ export async function lanesNamed(tx: Tx, wanted: readonly LaneName[]): Promise<n
 export const nextTurnOfLane = (l: string): string =>
   `least(${l}.next_check_at, (select min(coalesce(i.next_attempt_at, i.received_at)) from store_inbox i where i.lane = ${l}.id and i.state = 'pending'))`
 
-/** A lane as its turn begins. `attempts`: turns in a row that the store answered with a failure or not at all. */
+/**
+ * A lane as its turn begins. `attempts`: turns in a row that the store answered with a failure or not at all. Times in ms, `now` of the database.
+ */
 export type Lane = LaneName & {
   id: number
+  production: Environment
   attempts: number
   failingForSeconds: number | null
-  nextCheckAt: string | null
+  askedAt: number | null
+  nextCheckAt: number | null
+  now: number
 }
+
+const ms = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
 /** The lane of a job; null: it has been erased. */
 export async function loadLane(db: Db, id: number): Promise<Lane | null> {
   const { rows } = await db.query<Lane>({
     name: 'load-store-lane',
-    text: `select l.id, l.project, l.platform, l.name, e.kind as environment, l.attempts, l.next_check_at as "nextCheckAt",
+    text: `select l.id, l.project, l.platform, l.name, e.kind as environment, p.id as production, l.attempts,
+             ${ms('l.asked_at')} as "askedAt", ${ms('l.next_check_at')} as "nextCheckAt", ${ms('clock_timestamp()')} as now,
              extract(epoch from clock_timestamp() - l.failing_since)::float8 as "failingForSeconds"
-           from store_lanes l left join environments e on e.id = l.environment where l.id = $1`,
+           from store_lanes l join environments p on p.project = l.project and p.kind = 'production'
+           left join environments e on e.id = l.environment where l.id = $1`,
     values: [id],
   })
   return rows[0] ?? null
 }
 
 /**
- * How a turn of a lane ends. `nextCheckAt`: when the store is to be asked without a notification, ISO 8601; null: never again. `failure`: the
- * store failed; the next turn is after so many seconds, whatever is pending.
+ * How a turn of a lane ends. `nextCheckAt`: when the store is to be asked without a notification, in ms; null: never again. `isAsked`: the store
+ * has answered. `failure`: it has not; the next turn is after so many seconds, whatever is pending.
  */
-export type LaneTurn = { nextCheckAt: string | null; failure: { reason: string; afterSeconds: number } | null }
+export type LaneTurn = { nextCheckAt: number | null; isAsked?: boolean; failure: { reason: string; afterSeconds: number } | null }
 
 const SUSPEND = suspendJobs({ kind: STORE_LANE_DUE, dueAt: '$2::timestamptz', where: 'd.id = $1' })
+const PARK = suspendJobs({
+  kind: STORE_LANE_DUE,
+  dueAt: 'clock_timestamp() + make_interval(secs => $2::float8 / 1000)',
+  where: 'd.id = $1',
+})
 const END = deleteJobs(STORE_LANE_DUE, '$1')
 
 // Statements after the lock of the job, each with its own snapshot: a notification that was recorded before the lock is seen here, and one that
 // is recorded after it waits for the job and makes it due again.
 const NEXT = `
-  update store_lanes l set next_check_at = $2, attempts = case when $3::text is null then 0 else l.attempts + 1 end,
+  update store_lanes l set next_check_at = to_timestamp($2::float8 / 1000), asked_at = case when $5 then clock_timestamp() else l.asked_at end, attempts = case when $3::text is null then 0 else l.attempts + 1 end,
     failing_since = case when $3::text is null then null else coalesce(l.failing_since, clock_timestamp()) end, reason = $3
   where l.id = $1
   returning case when $3::text is null then ${nextTurnOfLane('l')} else clock_timestamp() + make_interval(secs => $4) end::text as next`
 
 /** Ends a turn, in a transaction that has locked the fence of the lane's job: the job is due again, or it ends where nothing is left to do. */
-export async function endLaneTurn(tx: Tx, { id }: Pick<ClaimedJob, 'id'>, { nextCheckAt, failure }: LaneTurn): Promise<void> {
+export async function endLaneTurn(
+  tx: Tx,
+  { id }: Pick<ClaimedJob, 'id'>,
+  { nextCheckAt, isAsked = false, failure }: LaneTurn,
+): Promise<void> {
   const { rows } = await tx.query<{ next: string | null }>({
     name: 'end-store-lane-turn',
     text: NEXT,
-    values: [id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0],
+    values: [id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0, isAsked],
   })
   const next = rows[0]?.next ?? null
   if (next === null) await tx.query({ name: 'end-store-lane', text: END, values: [id] })
   else await tx.query({ name: 'suspend-store-lane', text: SUSPEND, values: [id, next] })
+}
+
+/** Lets a lane wait without having done anything: the store must not be asked yet. In a transaction that has locked the fence. */
+export async function parkLane(tx: Tx, { id }: Pick<ClaimedJob, 'id'>, afterMs: number): Promise<void> {
+  await tx.query({ name: 'park-store-lane', text: PARK, values: [id, afterMs] })
 }
 
 /** Of a lineage by one of its names. */

@@ -12,6 +12,8 @@ create table store_lanes (
   name text collate "C" not null,
   -- null: notifications do not tell the environment (Google), and the lane serves both.
   environment int references environments,
+  -- When the store answered about the lane last.
+  asked_at timestamptz,
   -- When the store is asked without a notification; null: never again.
   next_check_at timestamptz,
   -- Turns in a row that the store answered with a failure or not at all, since when, and with what.
@@ -64,3 +66,43 @@ create table store_budgets (
   rests_until timestamptz,
   primary key (project, platform, environment, family)
 ) with (fillfactor = 50);
+
+-- What an operator should look at, until it has passed. `about`: a name of the store's, empty where there is none. Environment 0: both.
+create table store_alerts (
+  project int not null references projects,
+  platform text not null,
+  environment int not null,
+  alert text not null,
+  about text not null,
+  first_at timestamptz not null default clock_timestamp(),
+  last_at timestamptz not null default clock_timestamp(),
+  primary key (project, platform, environment, alert, about)
+);
+
+-- Purchases of Google Play that have an owner and that Google wants acknowledged: one row for each purchase token.
+create table store_acknowledgements (
+  id bigint generated always as identity primary key,
+  environment int not null references environments,
+  lineage bigint not null references lineages on delete cascade,
+  token text collate "C" not null,
+  created_at timestamptz not null default clock_timestamp(),
+  done_at timestamptz
+);
+create unique index store_acknowledgements_by_token on store_acknowledgements (environment, md5(token));
+create index store_acknowledgements_by_lineage on store_acknowledgements (lineage);
+create index store_acknowledgements_open on store_acknowledgements (created_at) where done_at is null;
+
+-- How far the sweeps have come: what a store said up to `swept_until` and no push brought has been asked for.
+create table store_sweeps (
+  project int not null references projects,
+  platform text not null,
+  environment int not null references environments,
+  swept_until timestamptz not null,
+  -- Of the last sweep that looked for everything and not only for what the store could not deliver (Apple).
+  whole_at timestamptz not null,
+  succeeded_at timestamptz not null,
+  -- When it is to be tried again; the last failure.
+  next_at timestamptz not null,
+  failure text,
+  primary key (project, platform, environment)
+);

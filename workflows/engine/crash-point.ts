@@ -10,6 +10,10 @@ export type CrashPoint =
   | 'folded'
   | 'delivery-sent'
   | 'delivery-recorded'
+  | 'lane-read'
+  | 'lane-asked'
+  | 'lane-recorded'
+  | 'acknowledged'
   /** Inside a transaction of the worker's own pool: workflows, timers, steps. */
   | 'before-commit'
   /** Inside a transaction of the pool that plans once: consumers of the log, deliveries, steps. */

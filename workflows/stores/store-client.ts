@@ -2,6 +2,7 @@ import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { StoreClaim } from '../../domain/purchases/claim.ts'
 import type { StoreReport } from '../../domain/store-facts/statement.ts'
 import type { Arrival, Gate, StoreSettings } from '../../domain/store-inbox/notification.ts'
+import type { Quota } from './quota.ts'
 
 export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
 
@@ -27,11 +28,15 @@ export type StoreAnswer =
   | { is: 'later'; why: string; afterMs: number | null }
   | { is: 'refused'; why: string }
 
-/** `transactions`: named by the notifications of the lane (see `NotificationRead`). */
+/**
+ * `transactions`: named by the notifications of the lane (see `NotificationRead`). `quota`: asked before each request; absent: requests are not
+ * counted.
+ */
 export type Asking = {
   settings: StoreSettings
   environment: EnvironmentKind
   signal: AbortSignal
+  quota?: Quota
   transactions?: readonly string[]
 }
 

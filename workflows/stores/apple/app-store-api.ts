@@ -3,6 +3,7 @@ import { APIError, APIException, AppStoreServerAPIClient, VerificationException 
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import { FetchFailed } from '../../outgoing/fetch.ts'
 import { retryAtSeconds } from '../../outgoing/response.ts'
+import { OVER_QUOTA, overQuota } from '../quota.ts'
 import type { Asking, StoreAnswer, StoreSettings } from '../store-client.ts'
 import { APPLE_ENVIRONMENT, type SignatureRules } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
@@ -30,6 +31,15 @@ class TooManyRequests extends Error {
   }
 }
 
+/** The budget grants no request yet. */
+class OverQuota extends Error {
+  readonly afterMs: number
+  constructor(afterMs: number) {
+    super(OVER_QUOTA)
+    this.afterMs = afterMs
+  }
+}
+
 type LibraryResponse = Awaited<ReturnType<AppStoreServerAPIClient['makeFetchRequest']>>
 type ApiKey = { key: string; keyId: string; issuerId: string; bundleId: string }
 
@@ -48,11 +58,15 @@ export class AppStoreApi extends AppStoreServerAPIClient {
     ...[path, query, method, body, headers]: Parameters<AppStoreServerAPIClient['makeFetchRequest']>
   ): Promise<LibraryResponse> {
     const { fetch, urls, rules } = this.#deps
-    const { environment, signal } = this.#asking
+    const { environment, signal, quota } = this.#asking
+    const waitMs = (await quota?.take()) ?? null
+    if (waitMs !== null) throw new OverQuota(waitMs)
     const response = await fetch(`${urls[environment]}${path}?${query}`, { method, headers, body, signal })
     if (response.status === 429) {
       const seconds = retryAtSeconds(response.headers.get('retry-after'), rules.now())
-      throw new TooManyRequests(seconds === null ? null : seconds * 1000)
+      const afterMs = seconds === null ? null : seconds * 1000
+      await quota?.rest(afterMs)
+      throw new TooManyRequests(afterMs)
     }
     // The library reads only what both kinds of responses have: `ok`, `status`, `json()`.
     return response as unknown as LibraryResponse
@@ -98,6 +112,7 @@ const isUnreadable = (error: unknown) =>
   (error instanceof Error && error.message === 'Unexpected response body format')
 
 function noAnswer(error: unknown): NoAppleAnswer {
+  if (error instanceof OverQuota) return overQuota(error.afterMs)
   if (error instanceof TooManyRequests) return later('http_429', error.afterMs)
   if (error instanceof APIException) return ofStatus(error)
   if (error instanceof FetchFailed) return later(error.code)

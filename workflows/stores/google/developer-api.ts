@@ -1,5 +1,6 @@
 import { type GoogleTokens, requestWithToken, serviceAccount } from '../../outgoing/google-token.ts'
 import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
+import { overQuota } from '../quota.ts'
 import type { Asking, StoreAnswer } from '../store-client.ts'
 
 export const PUBLISHER_SCOPE = 'https://www.googleapis.com/auth/androidpublisher'
@@ -53,8 +54,27 @@ function withoutToken(response: OutgoingResponse): NoAnswer {
   return isRefusal ? { is: 'refused', why: 'no_access_token' } : later(response)
 }
 
+/** Google counts the requests for orders apart from those for purchases. */
+const familyOf = (path: string) => (path.startsWith('orders') ? 'orders' : 'purchases')
+
+/** Words of answers that say that a quota is used up; see `isQuota` for the second. */
+const USED_UP = new Set(['http_429', 'http_403'])
+
 /** One request to the Developer API about the project's app. */
 export async function askPlay<Body extends object>(
+  deps: PlayDeps,
+  sent: PlayRequest,
+  { settings, signal, quota }: Pick<Asking, 'settings' | 'signal' | 'quota'>,
+): Promise<ApiAnswer<Body>> {
+  const family = familyOf(sent.path)
+  const waitMs = (await quota?.take(family)) ?? null
+  if (waitMs !== null) return overQuota(waitMs)
+  const answer = await request<Body>(deps, sent, { settings, signal })
+  if (answer.is === 'later' && USED_UP.has(answer.why)) await quota?.rest(answer.afterMs, family)
+  return answer
+}
+
+async function request<Body extends object>(
   { outgoing, tokens, apiUrl, now }: PlayDeps,
   { method, path, query, body }: PlayRequest,
   { settings, signal }: Pick<Asking, 'settings' | 'signal'>,

@@ -1,0 +1,72 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment, EnvironmentKind } from '../environment.ts'
+import { announceJobs } from '../jobs/job.ts'
+import { insertJobs } from '../jobs/sql.ts'
+import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { type LastPeriod, nextCheckOf } from './checks.ts'
+import { lanesNamed, STORE_LANE_DUE } from './lanes.ts'
+
+/** The name of the lane of a purchase, as the notifications of its store name it; null: no notification does. */
+export function laneOf(purchase: PurchaseRow): string | null {
+  switch (purchase.platform) {
+    case 'app_store':
+      return purchase.original_transaction_id ?? purchase.transaction_id
+    case 'play_store':
+      return purchase.purchase_token
+    case 'stripe':
+      return purchase.subscription_id
+    case 'paddle':
+      return purchase.subscription_id ?? purchase.transaction_id
+    default:
+      return purchase.platform satisfies never
+  }
+}
+
+const time = (text: string | null) => (text === null ? null : Date.parse(text))
+
+/** The last period of what is in a lane; null: there is no subscription in it, or its store cannot be asked. */
+export function lastPeriodOf(purchases: readonly PurchaseRow[]): LastPeriod | null {
+  const last = purchases
+    .filter(({ is_subscription, is_connected, expires_at }) => is_subscription && is_connected && expires_at !== null)
+    .reduce<PurchaseRow | null>((found, one) => (found && found.expires_at! >= one.expires_at! ? found : one), null)
+  if (last === null) return null
+  const endsAt = Date.parse(last.expires_at!)
+  // Without auto-renewal the store has given up charging.
+  const retrySince = last.auto_renewing ? time(last.billing_retry_at) : null
+  return { endsAt, statedAt: time(last.stated_until), retrySince }
+}
+
+type Place = { project: number; kind: EnvironmentKind; production: Environment; now: number }
+
+const PLACE = `select e.project, e.kind, p.id as production, (extract(epoch from clock_timestamp()) * 1000)::float8 as now
+  from environments e join environments p on p.project = e.project and p.kind = 'production' where e.id = $1`
+
+const FOLLOW = `
+  with l as (
+    update store_lanes set asked_at = clock_timestamp(), next_check_at = to_timestamp($2::float8 / 1000) where id = $1 returning id, next_check_at
+  )
+  ${insertJobs({
+    kind: STORE_LANE_DUE,
+    id: 'id',
+    environment: '$3',
+    dueAt: 'next_check_at',
+    from: 'l where next_check_at is not null',
+    isRecreated: true,
+    ifExists: 'advance',
+  })}`
+
+/** From a claim on, the store is asked about the lineage without a notification, too. `purchases`: of the lineage, in the order of their periods. */
+export async function followLineage(tx: Tx, environment: Environment, purchases: readonly PurchaseRow[]): Promise<void> {
+  const last = purchases.at(-1)
+  const name = last ? laneOf(last) : null
+  if (!last || name === null) return
+  const { project, kind, production, now } = (await tx.query<Place>({ name: 'place-of-environment', text: PLACE, values: [environment] }))
+    .rows[0]!
+  const platform = CONFIGURATION_OF_STORE[last.platform]
+  const [lane] = await lanesNamed(tx, [{ project, platform, name, environment: platform === 'google' ? null : kind }])
+  const period = lastPeriodOf(purchases.filter(one => laneOf(one) === name))
+  const next = period && nextCheckOf(lane!, period, now, now)
+  await tx.query({ name: 'follow-store-lineage', text: FOLLOW, values: [lane, next, production] })
+  announceJobs(tx, STORE_LANE_DUE)
+}

@@ -1,0 +1,40 @@
+import type { Secrets } from '../../../domain/projects/secrets.ts'
+import { CONSUMPTION_WORKFLOW, loadConsumption } from '../../../domain/purchases/consumption.ts'
+import { openStore } from '../../../domain/stores/settings.ts'
+import type { Pool } from '../../../store/connect.ts'
+import type { Workflow } from '../../engine/workflow.ts'
+import { type Attempted, askUntilDone } from '../ask-until-done.ts'
+import { quotaOf } from '../quota.ts'
+import type { AppStore } from './client.ts'
+
+export type ConsumptionDeps = { pool: Pool; secrets: Secrets; apple: Pick<AppStore, 'sendConsumption'> }
+
+/** Eleven hours together: Apple decides without an answer after twelve. */
+const WAITS = [60, 300, 1800, 3600, 7200, 7200, 7200, 7200, 5400]
+
+/** Tells Apple what the project wants about a request for a refund. */
+export const answerConsumption = (deps: ConsumptionDeps): Workflow => ({
+  kind: CONSUMPTION_WORKFLOW.workflow,
+  version: CONSUMPTION_WORKFLOW.version,
+  concurrency: 16,
+
+  async run(context) {
+    const purchase = Number(context.subject)
+    await askUntilDone(context, 'answer', WAITS, ({ signal }) => answer(deps, purchase, signal))
+  },
+
+  failed: async () => {},
+})
+
+async function answer({ pool, secrets, apple }: ConsumptionDeps, purchase: number, signal: AbortSignal): Promise<Attempted> {
+  // Read at each attempt: the customer may have withdrawn consent since the last one.
+  const wanted = await loadConsumption(pool, purchase)
+  if (wanted === null) return { is: 'done' }
+  const { project, kind: environment, transaction, wish } = wanted
+  const settings = await openStore(pool, secrets, project, 'apple')
+  if (!settings?.isConnected(environment)) return { is: 'later', why: 'not_connected', afterMs: null }
+  const quota = quotaOf(pool, { project, platform: 'apple', environment }, 'claim', signal)
+  const sent = await apple.sendConsumption(transaction, wish, { settings, environment, signal, quota })
+  if (sent.is === 'later') return { is: 'later', why: sent.why, afterMs: sent.afterMs }
+  return sent.is === 'refused' ? { is: 'later', why: sent.why, afterMs: null } : { is: 'done' }
+}

@@ -1,0 +1,22 @@
+import type { RunContext, StepScope } from '../engine/workflow.ts'
+
+/** How an attempt has ended, as it is recorded: done; or why it is to be repeated, and the store's own word on when. */
+export type Attempted = { is: 'done' } | { is: 'later'; why: string; afterMs: number | null }
+
+/**
+ * Repeats a question to a store after each of the waits (seconds), on the clock of the run, until it is answered. Each attempt and each wait is
+ * recorded. False: there was no answer.
+ */
+export async function askUntilDone(
+  { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,
+  name: string,
+  waits: readonly number[],
+  attempt: (scope: StepScope) => Promise<Attempted>,
+): Promise<boolean> {
+  for (const [n, wait] of [...waits, null].entries()) {
+    const attempted = await step(`${name}-${n + 1}`, attempt)
+    if (attempted.is === 'done') return true
+    if (wait !== null) await sleep(`wait-${n + 1}`, Math.max(wait, (attempted.afterMs ?? 0) / 1000))
+  }
+  return false
+}

@@ -1,0 +1,40 @@
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import { outgoingFetch } from '../outgoing/fetch.ts'
+import type { GoogleTokens } from '../outgoing/google-token.ts'
+import type { Outgoing } from '../outgoing/outgoing.ts'
+import { type AppStore, appStore } from './apple/client.ts'
+import { appleRootCertificate } from './apple/root-certificate.ts'
+import { type GooglePlay, googlePlay } from './google/client.ts'
+
+/** The clients of all stores. One set for a process: they keep certificates that have been judged. */
+export type Stores = { apple: AppStore; google: GooglePlay }
+
+/** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
+export type StoresSetup = {
+  outgoing: Outgoing
+  tokens: GoogleTokens
+  appleRoots: Buffer[] | undefined
+  appleOnlineChecks: boolean
+  urls: Record<'apple' | 'appleSandbox' | 'google' | 'googleCerts', string>
+  unknownWord?: (field: string, word: string) => void
+}
+
+/** A page of Apple's history is over 100 KiB. */
+const ANSWER_BYTES = 8 * 1024 * 1024
+const LIMIT_MS = 10_000
+
+export async function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, urls, unknownWord }: StoresSetup): Promise<Stores> {
+  const fetch = outgoingFetch(outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_MS })
+  const appleUrls: Record<EnvironmentKind, string> = { production: urls.apple, sandbox: urls.appleSandbox }
+  return {
+    apple: appStore({ fetch, urls: appleUrls, roots: appleRoots ?? [await appleRootCertificate()], onlineChecks: appleOnlineChecks }),
+    google: googlePlay({
+      outgoing,
+      tokens,
+      apiUrl: urls.google,
+      certsUrl: urls.googleCerts,
+      now: Date.now,
+      ...(unknownWord && { unknownWord }),
+    }),
+  }
+}

@@ -1,0 +1,31 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { Lane } from '../../../domain/store-inbox/lanes.ts'
+import type { OpenStore } from '../../../domain/stores/settings.ts'
+import type { Db } from '../../../store/connect.ts'
+import { quotaOf } from '../quota.ts'
+import type { StoreAnswer, StoreClient } from '../store-client.ts'
+
+/** All requests about a lane together. */
+const LIMIT_MS = 60_000
+
+/** Asks the store for everything that it knows of a lane, within the budget of the project. */
+export async function askStore(
+  db: Db,
+  client: StoreClient,
+  { name, project, platform, environment }: Lane,
+  settings: OpenStore,
+  transactions: readonly string[],
+  ends: AbortSignal,
+): Promise<StoreAnswer> {
+  const late = AbortSignal.timeout(LIMIT_MS)
+  const signal = AbortSignal.any([ends, late])
+  // Notifications of Google do not tell the environment, and it has one address for both.
+  const kind: EnvironmentKind = environment ?? 'production'
+  const quota = quotaOf(db, { project, platform, environment }, 'lane', signal)
+  try {
+    return await client.refresh(name, { settings, environment: kind, signal, transactions, quota })
+  } catch (error) {
+    if (late.aborted && !ends.aborted) return { is: 'later', why: 'timeout', afterMs: null }
+    throw error
+  }
+}

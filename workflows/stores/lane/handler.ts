@@ -1,0 +1,26 @@
+import { STORE_LANE_DUE } from '../../../domain/store-inbox/lanes.ts'
+import { jobLoss } from '../../engine/attempt.ts'
+import { NOWHERE } from '../../engine/crash-point.ts'
+import type { JobHandler } from '../../engine/handler.ts'
+import { type LaneDeps, takeTurn } from './turn.ts'
+
+/** Works on the lanes of notifications, one turn at a time. */
+export const laneHandler = ({
+  at = NOWHERE,
+  countRefresh = () => {},
+  ...deps
+}: Pick<LaneDeps, 'pool' | 'secrets' | 'clients'> & Partial<LaneDeps>): JobHandler => ({
+  kind: STORE_LANE_DUE,
+  // A lane waits for a store for seconds at most; the lanes of a project whose store hangs take a quarter of what the others leave.
+  concurrency: 64,
+  share: 1 / 4,
+  async handle(claimed, signals) {
+    try {
+      return await takeTurn(claimed, signals, { ...deps, at, countRefresh })
+    } catch (error) {
+      const loss = jobLoss(error, signals)
+      if (loss) return loss
+      throw error
+    }
+  },
+})

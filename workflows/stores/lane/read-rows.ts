@@ -1,0 +1,40 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { PendingRow } from '../../../domain/store-inbox/pending.ts'
+import { messageOf } from '../../engine/policy.ts'
+import type { StoreClient, StoreSettings } from '../store-client.ts'
+
+export type ReadRow = {
+  id: number
+  environment: EnvironmentKind | null
+  reports: StoreReport[]
+  /** The store must be asked before the lineage is known. */
+  refresh: boolean
+}
+
+/** `transactions`: those that the store is to be asked about by name. */
+export type ReadRows = {
+  read: ReadRow[]
+  ignored: { id: number }[]
+  failed: { id: number; reason: string }[]
+  transactions: string[]
+}
+
+/** Verifies and decodes what is inside of notifications. One that cannot be understood does not stop the others. */
+export async function readRows(client: StoreClient, rows: readonly PendingRow[], settings: StoreSettings): Promise<ReadRows> {
+  const result: ReadRows = { read: [], ignored: [], failed: [], transactions: [] }
+  for (const { id, notificationId, type, subtype, statedAt, body } of rows) {
+    try {
+      const read = await client.read({ id: notificationId, type, subtype, statedAt, body }, settings)
+      if (read.is === 'ignored') {
+        result.ignored.push({ id })
+        continue
+      }
+      result.read.push({ id, environment: read.environment, reports: read.reports, refresh: read.refresh })
+      result.transactions.push(...(read.transactions ?? []))
+    } catch (error) {
+      result.failed.push({ id, reason: messageOf(error) })
+    }
+  }
+  return result
+}

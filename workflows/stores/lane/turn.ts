@@ -1,0 +1,219 @@
+import { type EnvironmentKind, environmentOf } from '../../../domain/environment.ts'
+import { type ClaimedJob, deleteClaimedJob, lockFence } from '../../../domain/jobs/job.ts'
+import type { Secrets } from '../../../domain/projects/secrets.ts'
+import { isReportConflict } from '../../../domain/purchases/record-reports.ts'
+import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import { raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
+import { knownEnvironment } from '../../../domain/store-inbox/known-environment.ts'
+import { endLaneTurn, type Lane, loadLane, parkLane } from '../../../domain/store-inbox/lanes.ts'
+import { failRow, type PendingRow, setAsidePending, takePending } from '../../../domain/store-inbox/pending.ts'
+import type { StorePlatform } from '../../../domain/stores/config.ts'
+import { type OpenStore, openStore } from '../../../domain/stores/settings.ts'
+import type { Pool } from '../../../store/connect.ts'
+import { classifyFailure } from '../../../store/failures.ts'
+import { transaction } from '../../../store/transaction.ts'
+import { jobLoss } from '../../engine/attempt.ts'
+import type { AtCrashPoint } from '../../engine/crash-point.ts'
+import type { Outcome, Signals } from '../../engine/handler.ts'
+import { messageOf } from '../../engine/policy.ts'
+import { OVER_QUOTA } from '../quota.ts'
+import type { StoreAnswer, StoreClient } from '../store-client.ts'
+import { askStore } from './ask-store.ts'
+import { laneWait, MOST_FAILING_SECONDS } from './lane-wait.ts'
+import { type ReadRow, type ReadRows, readRows } from './read-rows.ts'
+import { NotComplete, recordTurn, type TurnResult } from './record-turn.ts'
+
+export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
+
+/** Counts the results of asking a store. */
+export type CountRefresh = (platform: StorePlatform, result: string) => void
+
+export type LaneDeps = { pool: Pool; secrets: Secrets; clients: StoreClients; countRefresh: CountRefresh; at: AtCrashPoint }
+
+const MOST_ROWS = 100
+/** A worker of a newer version knows the store. */
+const UNKNOWN_STORE_MS = 60_000
+
+const SUCCEEDED: Outcome = { is: 'succeeded' }
+const NOTHING_KNOWN: OpenStore = { project: 0, enabled: false, value: () => null, isConnected: () => false }
+
+/** What a turn works with. */
+type Turn = { job: ClaimedJob; lane: Lane; store: OpenStore; client: StoreClient; rows: PendingRow[]; read: ReadRows; signals: Signals }
+
+/** One turn of a lane: reads what is pending, asks the store if that is needed, and records all of it in one transaction. */
+export async function takeTurn(job: ClaimedJob, signals: Signals, deps: LaneDeps): Promise<Outcome> {
+  const { pool, secrets, clients, at } = deps
+  const lane = await loadLane(pool, job.id)
+  if (lane === null) {
+    await deleteClaimedJob(pool, job)
+    return SUCCEEDED
+  }
+  const client = clients[lane.platform]
+  if (!client) return park(deps, job, UNKNOWN_STORE_MS, 'not_available')
+  const rows = await takePending(pool, lane.id, MOST_ROWS)
+  const store = (await openStore(pool, secrets, lane.project, lane.platform)) ?? NOTHING_KNOWN
+  const read = await readRows(client, rows, store)
+  at('lane-read')
+  const turn: Turn = { job, lane, store, client, rows, read, signals }
+  const isDue = lane.nextCheckAt !== null && lane.nextCheckAt <= lane.now
+  if (isDue || read.read.some(({ refresh }) => refresh)) return withAnswer(turn, deps)
+  return apply(turn, await said(turn, deps), deps, store.isConnected(kindOf(turn)))
+}
+
+/** What the environment of the turn is taken for until something has told it. */
+const kindOf = ({ lane, read }: Turn): EnvironmentKind =>
+  lane.environment ?? read.read.find(row => row.environment)?.environment ?? 'production'
+
+const NO_RESULT = { reports: [], finished: [], failure: null, isAsked: false }
+
+/** Rows of another environment than the one that is known must not reach it. */
+function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
+  const isForeign = ({ environment }: ReadRow) => environment !== null && environment !== kind
+  const reason = `the notification is of the other environment than its lineage (${kind})`
+  return {
+    own: rows.filter(row => !isForeign(row)),
+    foreign: rows.filter(isForeign).map(({ id }) => ({ id, reason })),
+  }
+}
+
+/** The result of a turn with what the notifications say by themselves, and with what the store adds to it. */
+async function result(turn: Turn, deps: LaneDeps, kind: EnvironmentKind, added: StoreReport[]): Promise<TurnResult> {
+  const { lane, read, store } = turn
+  const environment = await environmentOf(deps.pool, lane.project, kind)
+  const { own, foreign } = ofKind(read.read, kind)
+  return {
+    ...NO_RESULT,
+    environment,
+    isConnected: store.isConnected(kind),
+    reports: [...own.flatMap(({ reports }) => reports), ...added],
+    finished: [
+      ...own.map(({ id }) => ({ id, state: 'done' as const, environment })),
+      ...read.ignored.map(({ id }) => ({ id, state: 'ignored' as const, environment })),
+    ],
+    failed: [...read.failed, ...foreign],
+  }
+}
+
+const said = (turn: Turn, deps: LaneDeps): Promise<TurnResult> => result(turn, deps, kindOf(turn), [])
+
+/** Apple's notifications say everything themselves: access must not wait for an answer. The others only say that something has happened. */
+const isSelfSufficient = ({ lane }: Turn) => lane.platform === 'apple'
+
+async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
+  const { lane, client, store, read, rows, signals } = turn
+  const kind = kindOf(turn)
+  if (!store.isConnected(kind)) {
+    if (rows.length === 0 || isSelfSufficient(turn)) return apply(turn, await said(turn, deps), deps, false)
+    return failing(turn, deps, 'not_connected', null)
+  }
+  if (signals.stopping.aborted) return { is: 'interrupted' }
+  const ends = AbortSignal.any([signals.lease, signals.halt])
+  let answer: StoreAnswer
+  try {
+    answer = await askStore(deps.pool, client, lane, store, read.transactions, ends)
+  } catch (error) {
+    if (ends.aborted || classifyFailure(error) !== 'other') throw error
+    return poisoned(turn, deps, messageOf(error))
+  }
+  deps.countRefresh(lane.platform, answer.is === 'later' && answer.why === OVER_QUOTA ? OVER_QUOTA : answer.is)
+  deps.at('lane-asked')
+  return answered(turn, deps, answer)
+}
+
+async function answered(turn: Turn, deps: LaneDeps, answer: StoreAnswer): Promise<Outcome> {
+  switch (answer.is) {
+    case 'reports': {
+      const found = await result(turn, deps, answer.environment, answer.reports)
+      return apply(turn, { ...found, isAsked: true }, deps, false)
+    }
+    case 'unknown':
+    case 'gone':
+      return unanswerable(turn, deps)
+    case 'later':
+      if (answer.why === OVER_QUOTA) return overQuota(turn, deps, answer.afterMs ?? 1_000)
+      return failing(turn, deps, answer.why, answer.afterMs)
+    case 'refused':
+      await raiseAlerts(deps.pool, [refusedCredentials(turn.lane.project, turn.lane.platform, await ownEnvironment(turn, deps))])
+      return failing(turn, deps, answer.why, null)
+    default:
+      return answer satisfies never
+  }
+}
+
+/** The store knows nothing of it, or nothing any more: what is known stays, and what the notifications say of it counts. */
+async function unanswerable(turn: Turn, deps: LaneDeps): Promise<Outcome> {
+  const { lane, read } = turn
+  const isAsked = true
+  if (isSelfSufficient(turn)) return apply(turn, { ...(await said(turn, deps)), isAsked }, deps, false)
+  const known = await knownEnvironment(deps.pool, lane)
+  if (known) return apply(turn, { ...(await result(turn, deps, known, [])), isAsked }, deps, false)
+  const finished = [...read.read, ...read.ignored].map(({ id }) => ({ id, state: 'ignored' as const, environment: null }))
+  return apply(turn, { ...NO_RESULT, environment: null, isConnected: true, isAsked, finished, failed: read.failed }, deps, false)
+}
+
+async function overQuota(turn: Turn, deps: LaneDeps, afterMs: number): Promise<Outcome> {
+  // What is signed by Apple must not wait for a budget either: the question itself comes later.
+  if (isSelfSufficient(turn) && turn.read.read.length > 0) {
+    const failure = { reason: OVER_QUOTA, afterSeconds: Math.max(1, afterMs / 1000) }
+    return apply(turn, { ...(await said(turn, deps)), failure }, deps, false)
+  }
+  return park(deps, turn.job, afterMs, OVER_QUOTA)
+}
+
+const ownEnvironment = ({ lane }: Turn, { pool }: LaneDeps) =>
+  lane.environment === null ? null : environmentOf(pool, lane.project, lane.environment)
+
+async function failing(turn: Turn, deps: LaneDeps, why: string, afterMs: number | null): Promise<Outcome> {
+  const { lane, read } = turn
+  if ((lane.failingForSeconds ?? 0) > MOST_FAILING_SECONDS) return giveUp(turn, deps, why)
+  const failure = { reason: why, afterSeconds: laneWait(lane.attempts, afterMs) }
+  const kept = isSelfSufficient(turn) ? await said(turn, deps) : { ...NO_RESULT, environment: null, isConnected: true, failed: read.failed }
+  return apply(turn, { ...kept, failure }, deps, false)
+}
+
+/** The store has not answered for a week. */
+async function giveUp({ job, lane }: Turn, { pool }: LaneDeps, why: string): Promise<Outcome> {
+  const reason = `the store gave no answer for 7 days: ${why}`
+  await transaction(pool, async tx => {
+    await lockFence(tx, job)
+    await setAsidePending(tx, lane.id, reason)
+    await endLaneTurn(tx, job, { nextCheckAt: null, failure: null })
+  })
+  return { is: 'failed', why: reason }
+}
+
+async function park({ pool }: Pick<LaneDeps, 'pool'>, job: ClaimedJob, afterMs: number, why: string): Promise<Outcome> {
+  await transaction(pool, async tx => {
+    await lockFence(tx, job)
+    await parkLane(tx, job, afterMs)
+  })
+  return { is: 'suspended', why, isRetry: false }
+}
+
+/** Records the turn. `mustBeComplete`: if periods are missing, the store is asked first. */
+async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComplete: boolean): Promise<Outcome> {
+  const { job, lane } = turn
+  const { pool, at } = deps
+  try {
+    await transaction(pool, tx => recordTurn(tx, job, lane, found, mustBeComplete), isReportConflict)
+  } catch (error) {
+    if (error instanceof NotComplete) return withAnswer(turn, deps)
+    if (jobLoss(error, turn.signals) || classifyFailure(error) !== 'other') throw error
+    return poisoned(turn, deps, messageOf(error))
+  }
+  at('lane-recorded')
+  const [failed] = found.failed
+  if (failed) return { is: 'suspended', why: `a notification could not be read: ${failed.reason}`, isRetry: true }
+  return found.failure === null ? SUCCEEDED : { is: 'suspended', why: found.failure.reason, isRetry: found.failure.reason !== OVER_QUOTA }
+}
+
+/** What was read cannot be recorded: each of the notifications is tried alone from now on, so that the one at fault does not keep the others. */
+async function poisoned({ job, lane, rows }: Turn, { pool }: LaneDeps, reason: string): Promise<Outcome> {
+  const failure = rows.length > 0 ? null : { reason: 'not_recordable', afterSeconds: laneWait(lane.attempts, null) }
+  await transaction(pool, async tx => {
+    await lockFence(tx, job)
+    for (const { id } of rows) await failRow(tx, id, reason)
+    await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, failure })
+  })
+  return { is: 'suspended', why: `a notification could not be recorded: ${reason}`, isRetry: true }
+}

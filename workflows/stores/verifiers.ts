@@ -1,0 +1,43 @@
+import { environmentOf } from '../../domain/environment.ts'
+import type { Verifiers } from '../../domain/purchases/verification.ts'
+import { raiseAlerts, refusedCredentials } from '../../domain/store-inbox/alerts.ts'
+import { CONFIGURATION_OF_STORE } from '../../domain/stores/config.ts'
+import type { Db } from '../../store/connect.ts'
+import { quotaOf } from './quota.ts'
+import type { ClaimAnswer, StoreClient } from './store-client.ts'
+
+type Verify = NonNullable<Verifiers['app_store']>
+type Verified = Awaited<ReturnType<Verify>>
+
+function verified(answer: ClaimAnswer): Verified {
+  switch (answer.is) {
+    case 'reports': {
+      const { environment, reports, lineage, subject } = answer
+      return { is: 'confirmed', environment, reports, lineage, subject }
+    }
+    case 'unknown':
+    case 'gone':
+      return { is: 'unknown' }
+    case 'later':
+    case 'refused':
+      return { is: 'no_answer' }
+    default:
+      return answer satisfies never
+  }
+}
+
+/** Asks the stores about claimed purchases, within the part of their budgets that is kept for claims. */
+export function storeVerifiers(db: Db, clients: Record<'apple' | 'google', StoreClient>): Verifiers {
+  const by =
+    (store: keyof typeof clients): Verify =>
+    async ({ claim, project, environment, config, secret, signal }) => {
+      const settings = { project, enabled: config?.enabled ?? false, value: secret }
+      const quota = quotaOf(db, { project, platform: store, environment: store === 'google' ? null : environment }, 'claim', signal)
+      const answer = await clients[store].confirm(claim, { settings, environment, signal, quota })
+      if (answer.is === 'refused')
+        await raiseAlerts(db, [refusedCredentials(project, store, await environmentOf(db, project, environment))])
+      return verified(answer)
+    }
+  const stores = Object.entries(CONFIGURATION_OF_STORE).filter(([, store]) => store in clients)
+  return Object.fromEntries(stores.map(([platform, store]) => [platform, by(store as keyof typeof clients)]))
+}
