@@ -25,7 +25,10 @@ import { startWorker } from '../../workers/worker.ts'
 import type { InstallationMail } from '../../workflows/actions/email.ts'
 import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
-import { outgoing } from '../../workflows/outgoing/outgoing.ts'
+import { googleTokens } from '../../workflows/outgoing/google-token.ts'
+import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
+import { type StoresSetup, storeClients } from '../../workflows/stores/clients.ts'
+import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
 import { testQueue } from './queue.ts'
@@ -60,6 +63,22 @@ export type TestApi = {
   stop(): Promise<void>
 }
 
+export type ReachStores = Omit<StoresSetup, 'outgoing' | 'tokens' | 'unknownWord'>
+
+/** Nothing answers there. */
+const NOBODY = 'http://127.0.0.1:9'
+const UNREACHED: ReachStores = {
+  appleRoots: undefined,
+  appleOnlineChecks: false,
+  urls: { apple: NOBODY, appleSandbox: NOBODY, google: NOBODY, googleCerts: NOBODY },
+}
+
+/** What jobs about stores need. */
+export async function storesFor(out: Outgoing, reached: ReachStores = UNREACHED) {
+  const tokens = googleTokens(out)
+  return { tokens, stores: await storeClients({ outgoing: out, tokens, ...reached }) }
+}
+
 export type TestApiOptions = {
   rateLimit?: RateLimit
   projectRateLimit?: RateLimit
@@ -73,6 +92,8 @@ export type TestApiOptions = {
   verifiers?: Verifiers
   /** Who checks the notifications of stores. */
   stores?: NotificationDeps['stores']
+  /** The stores are reached there. Without it the API accepts no notifications and asks nobody about claims. */
+  reachStores?: ReachStores
   /** The connections of requests, in the place of the test's own. */
   requestPool?: (databaseUrl: string) => Promise<Pool>
   requestsAtOnce?: number
@@ -143,6 +164,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
   const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
+  const reached = await storesFor(out, options.reachStores)
+  const { apple, google } = reached.stores
   const requests = await options.requestPool?.(database.url)
   const deps = {
     pool: requests ?? pool,
@@ -162,8 +185,8 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
-    verifiers: options.verifiers ?? {},
-    stores: options.stores ?? { admits: {} },
+    verifiers: options.verifiers ?? (options.reachStores ? storeVerifiers(pool, reached.stores) : {}),
+    stores: options.stores ?? { admits: options.reachStores ? { apple: apple.admit, google: google.admit } : {} },
     backtests: backtestTurns(),
     // The tests that race requests of one project need all of the connections.
     turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),
@@ -188,6 +211,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           secrets,
           storage,
           outgoing: out,
+          ...reached,
           allowPrivateNetwork: true,
           mail: options.mail,
           publicUrl: url,

@@ -4,7 +4,7 @@ import { jobs } from '../../app/jobs.ts'
 import type { FileStorage } from '../../store/files/storage.ts'
 import { startWorker, type Worker } from '../../workers/worker.ts'
 import { outgoing } from '../../workflows/outgoing/outgoing.ts'
-import { startApi, type TestApi } from '../harness/api.ts'
+import { startApi, storesFor, type TestApi } from '../harness/api.ts'
 import { QUICK } from '../harness/engine-fixture.ts'
 import { item } from '../harness/events.ts'
 import { testQueue } from '../harness/queue.ts'
@@ -40,6 +40,7 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
     copying: pool,
     secrets,
     outgoing: out,
+    ...(await storesFor(out)),
     mail: undefined,
     allowPrivateNetwork: true,
     publicUrl: api.url,
