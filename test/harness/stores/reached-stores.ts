@@ -1,4 +1,5 @@
 import { type ReachStores, startApi, type TestApi, type TestApiOptions, type TestProjectKeys } from '../api.ts'
+import { userOf } from '../purchases.ts'
 import { until } from '../until.ts'
 import { type AppStoreServer, appStoreServer } from './app-store.ts'
 import { type AppleChain, appleChain } from './apple-chain.ts'
@@ -21,7 +22,7 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
 type Servers = { chain: AppleChain; apple: AppStoreServer; google: PlayServer }
 
 const SETTLED = `
-  select not exists (select from store_inbox where project = $1 and state = 'pending')
+  select not exists (select from store_inbox where project = $1 and state = 'pending' and attempts = 0)
     and not exists (select from store_lanes l join due d on d.kind = 'store_lane' and d.id = l.id where l.project = $1 and d.due_at <= clock_timestamp())
     as is_settled`
 
@@ -88,6 +89,88 @@ export class ReachedStores {
     })
     await response.arrayBuffer()
     return response.status
+  }
+
+  /** Makes everything due that waits: lanes, rows that failed, runs that sleep or wait for an attempt. */
+  async hurry(): Promise<void> {
+    const { pool } = this.api
+    await pool.query(`update store_inbox set next_attempt_at = clock_timestamp() where project = $1 and next_attempt_at is not null`, [
+      this.project.id,
+    ])
+    await pool.query(
+      `update steps s set due_at = clock_timestamp() from runs r where r.id = s.run and r.environment = $1 and s.status = 'waiting'`,
+      [this.project.production],
+    )
+    await pool.query('update due set due_at = clock_timestamp() where environment = $1 and lease_until is null', [this.project.production])
+    await pool.query(`select pg_notify('due', kind) from (select distinct kind from due where environment = $1) k`, [
+      this.project.production,
+    ])
+  }
+
+  /** States of the recorded notifications, in the order of their recording; for those that failed the reason. */
+  async rows(): Promise<string[]> {
+    const { rows } = await this.api.pool.query<{ state: string; attempts: number; reason: string | null }>(
+      'select state, attempts, reason from store_inbox where project = $1 order by id',
+      [this.project.id],
+    )
+    return rows.map(({ state, attempts, reason }) => (reason === null ? state : `${state} ${attempts}: ${reason}`))
+  }
+
+  async lanes() {
+    const { rows } = await this.api.pool.query<{
+      id: number
+      name: string
+      asked: boolean
+      next: number | null
+      attempts: number
+      reason: string | null
+    }>(
+      `select id, name, asked_at is not null as asked, round(extract(epoch from next_check_at - clock_timestamp()))::int as next, attempts, reason
+       from store_lanes where project = $1 order by id`,
+      [this.project.id],
+    )
+    return rows
+  }
+
+  async alerts(): Promise<string[]> {
+    const { rows } = await this.api.pool.query<{ alert: string; about: string }>(
+      'select alert, about from store_alerts where project = $1 order by alert, about',
+      [this.project.id],
+    )
+    return rows.map(({ alert, about }) => (about === '' ? alert : `${alert} ${about}`))
+  }
+
+  async purchases(environment = this.project.production) {
+    const { rows } = await this.api.pool.query<{
+      product: string
+      user: string | null
+      price: string
+      renews: boolean
+      refunded: string | null
+      begins: string
+      ends: string | null
+      until: string | null
+    }>(
+      `select store_product_id as product, user_id as user, price, auto_renewing as renews, refunded_amount as refunded, purchased_at as begins,
+         expires_at as ends, access_until as until from purchases where environment = $1 order by purchased_at, id`,
+      [environment],
+    )
+    return rows
+  }
+
+  /** Names of the events that the stores caused, by their time. */
+  async events(environment = this.project.production): Promise<string[]> {
+    const { rows } = await this.api.pool.query<{ name: string }>(
+      `select name from events where environment = $1 and name <> 'unmapped_product' order by happened_at, id`,
+      [environment],
+    )
+    return rows.map(({ name }) => name)
+  }
+
+  /** A user, and the account id that an app gives the App Store for it. */
+  async user(key = this.project.secret): Promise<{ id: string; account: string }> {
+    const id = await userOf(this.api, key)
+    return { id, account: id.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5') }
   }
 
   /** No notification is pending and no lane is due. */

@@ -1,0 +1,115 @@
+import fc from 'fast-check'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { product } from '../harness/purchases.ts'
+import { appleStory } from '../harness/stores/apple-story.ts'
+import { MONTH_MS, MONTHLY } from '../harness/stores/apple-subscription.ts'
+import { playStory } from '../harness/stores/google-story.ts'
+import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
+
+// Whole stories through addresses, inbox, lanes and database: notifications in random orders, some of them twice, with a claim somewhere between.
+// Whatever the order, the same purchases, access and events follow.
+
+const ORDERS = Number(process.env.STORES_ORDERS ?? 20)
+const DAY = 86_400_000
+
+let stores: ReachedStores
+beforeAll(async () => {
+  stores = await startStores()
+})
+afterAll(() => stores.stop())
+beforeEach(() => stores.begin())
+
+const FACTS = `
+  select store_product_id, price, purchased_at, expires_at, period_type, auto_renewing, auto_renew_changes, billing_retry_at, grace_period_expires_at,
+    refunded_at, refunded_amount, taken_back, access_until::text, run_started_at, is_last
+  from purchases where environment = $1 and user_id = $2 order by purchased_at, id`
+
+// The time of detection depends on the order, and so does in how many parts a refund is told.
+const EVENTS = `
+  select name, sum(price)::float8 as value, case when name ~ 'refund' then 1 else count(*)::int end as times,
+    min(happened_at) filter (where name !~ 'canceled|retry|refund') as at
+  from events where environment = $1 and user_id = $2 and name <> 'trial_still_active' group by name order by name`
+
+async function outcomeOf(user: string) {
+  const { production } = stores.project
+  const read = async (text: string) => (await stores.api.pool.query(text, [production, user])).rows
+  return { facts: await read(FACTS), events: await read(EVENTS) }
+}
+
+/** Notifications in an order, some of them twice; `null` is the claim. */
+const order = (count: number): fc.Arbitrary<(number | null)[]> =>
+  fc.shuffledSubarray([...Array(count).keys(), null], { minLength: count + 1 }).chain(all =>
+    fc
+      .subarray(
+        all.filter(one => one !== null),
+        { maxLength: 3 },
+      )
+      .map(twice => [...all, ...twice]),
+  )
+
+async function claim(user: string, body: object): Promise<void> {
+  const { status, text } = await stores.api.call('POST', `/v4/users/${user}/purchases`, { key: stores.project.secret, body })
+  // Somebody may have told of it before.
+  expect([201, 409], text).toContain(status)
+}
+
+test('the App Store: the same follows in every order', async () => {
+  await stores.connectApple()
+  await product(stores.api, { id: 'monthly', apple_product_id: MONTHLY }, stores.project.secret)
+  const begin = Date.now() - 6 * MONTH_MS
+  const outcomes: [number, unknown][] = []
+  for (const [n, steps] of fc.sample(order(10), { numRuns: ORDERS, seed: 7 }).entries()) {
+    const { id, account } = await stores.user()
+    const { subscription, notifications } = appleStory(stores.chain, begin, { account })
+    stores.apple.production.lineages.push(subscription.state)
+    for (const step of steps) {
+      if (step === null) await claim(id, { app_store_data: { signed_transaction: subscription.signedTransaction(Date.now()) } })
+      else expect(await stores.pushApple(notifications[step]!)).toBe(200)
+    }
+    await stores.settled()
+    outcomes.push([n, await outcomeOf(id)])
+  }
+  const [[, first]] = outcomes as [[number, { facts: unknown[] }]]
+  expect(first.facts).toHaveLength(4)
+  for (const [n, outcome] of outcomes) expect({ n, outcome }).toEqual({ n, outcome: first })
+}, 120_000)
+
+test('Google Play: the same follows in every order', async () => {
+  await stores.connectGoogle()
+  await product(stores.api, { id: 'pro', google_product_id: 'pro', google_base_plan_id: 'monthly' }, stores.project.secret)
+  const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
+  const outcomes: [number, unknown][] = []
+  for (const [n, steps] of fc.sample(order(9), { numRuns: ORDERS, seed: 8 }).entries()) {
+    const { id } = await stores.user()
+    const names = { token: `token-${n}`, order: `GPA.${n}-1` }
+    const story = playStory(stores.google, { ...names, accountId: id, trialDays: 7 })
+    const pushes = [
+      story.subscribe(begin),
+      story.renew(),
+      story.cancel(begin + 10 * DAY),
+      story.restart(begin + 12 * DAY),
+      story.grace(),
+      story.recover(begin + 40 * DAY),
+      story.refund(begin + 45 * DAY, '3.00'),
+      story.cancel(begin + 50 * DAY),
+      story.expire(),
+    ]
+    // The caller's own words are the weakest: what Google says counts.
+    const said = {
+      currency: 'EUR',
+      price: '19.99',
+      purchased_at: new Date(begin).toISOString(),
+      expires_at: new Date(begin + DAY).toISOString(),
+    }
+    const data = { purchase_token: names.token, product_id: 'pro', base_plan_id: 'monthly', order_id: names.order }
+    for (const step of steps) {
+      if (step === null) await claim(id, { play_store_data: data, ...said })
+      else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
+    }
+    await stores.settled()
+    outcomes.push([n, await outcomeOf(id)])
+  }
+  const [[, first]] = outcomes as [[number, { facts: unknown[] }]]
+  expect(first.facts).toHaveLength(3)
+  for (const [n, outcome] of outcomes) expect({ n, outcome }).toEqual({ n, outcome: first })
+}, 120_000)
