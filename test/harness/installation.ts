@@ -28,6 +28,8 @@ export type Installation = {
   /** The folder of export files. */
   files: string
   worker(more?: Record<string, string>): Promise<Running>
+  /** Another API on the same database. */
+  anotherApi(): Promise<Running>
   /** Starts a worker that dies as by kill -9 when it reaches the point for the `after`-th time. Resolves when it is dead. */
   dying(point: CrashPoint, after: number): Promise<unknown>
   /** Starts a worker that stands still for `ms` when it reaches the point for the `after`-th time. `onThaw`: it goes on and was not killed. */
@@ -43,6 +45,8 @@ export type InstallationOptions = {
   isSandbox?: boolean
   /** Rows of one part of an export. */
   partRows?: number
+  /** Of every process. */
+  env?: Record<string, string>
 }
 
 const FROZEN_AT = new RegExp(`${FROZEN} (.*)\n`)
@@ -54,6 +58,7 @@ export async function startInstallation({
   leaseSeconds = 1,
   isSandbox = false,
   partRows,
+  env: given = {},
 }: InstallationOptions): Promise<Installation> {
   const undo: (() => Promise<unknown>)[] = []
   const end = async () => {
@@ -78,6 +83,7 @@ export async function startInstallation({
       ALLOW_PRIVATE_NETWORK: 'true',
       ...(redis && { REDIS_URL: redis.url }),
       ...(partRows && { EXPORT_PART_ROWS: String(partRows) }),
+      ...given,
       ...more,
     })
     const start = async (role: string, more?: Record<string, string>, script?: string): Promise<Running> => {
@@ -118,8 +124,9 @@ export async function startInstallation({
       look()
       return started
     }
+    const anotherApi = () => start('api')
     const files = join(folder, 'exports')
-    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, files, worker, dying, freezing, end }
+    return { pool: database.pool, redis, api, call, sandbox, sink: to, ground, files, worker, anotherApi, dying, freezing, end }
   } catch (error) {
     await end()
     throw error
