@@ -26,6 +26,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   charts: () => import('./charts.ts'),
   replica: () => import('./replica.ts'),
   overview: () => import('./overview.ts'),
+  notifications: () => import('./notifications.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */
