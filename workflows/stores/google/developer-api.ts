@@ -39,6 +39,7 @@ export function laterAfter(response: OutgoingResponse): NoAnswer {
 /** Google says with 403 that a quota is used up, too. */
 const isQuota = (text: string) => /rateLimitExceeded|quotaExceeded|RATE_LIMIT_EXCEEDED|RESOURCE_EXHAUSTED/i.test(text)
 
+/** A JSON object; null: it is none. */
 export function jsonObject(text: string): object | null {
   try {
     // An acknowledgement is answered with nothing.

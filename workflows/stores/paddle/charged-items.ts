@@ -18,7 +18,7 @@ export const isChange = ({ origin }: PaddleTransaction): boolean => origin === C
 
 /** The products of a transaction. A product may have several lines: of several prices, or prorated. */
 export function chargedItems(transaction: PaddleTransaction): ChargedItem[] {
-  const { id, items = [], details, origin } = transaction
+  const { id, items = [], details, origin, billing_period } = transaction
   if (origin === CHARGES_NOTHING) return []
   const prices = new Map(items.flatMap(({ price }) => (price?.id === undefined ? [] : [[price.id, price] as [string, PaddlePrice]])))
   const found = new Map<string, ChargedItem>()
@@ -26,7 +26,7 @@ export function chargedItems(transaction: PaddleTransaction): ChargedItem[] {
     const price = prices.get(line.price_id ?? '')
     const product = price?.product_id ?? line.product?.id
     if (product === undefined) continue
-    const isRecurring = price?.billing_cycle != null
+    const isRecurring = price ? price.billing_cycle != null : billing_period != null
     const known = found.get(product)
     if (known) {
       known.lines.push(line)

@@ -1,14 +1,17 @@
+import type { NoAnswer } from '../google/developer-api.ts'
 import type { Swept } from '../google/voided-purchases.ts'
 import type { Asking, StoreClient } from '../store-client.ts'
 import { admitPaddleEvent } from './admit.ts'
 import { paddleSubscriptions, type SubscriptionPage, type SubscriptionRange } from './all-subscriptions.ts'
 import { confirmPaddleClaim } from './confirm.ts'
 import { paddleEvents } from './event-stream.ts'
-import type { PaddleDeps } from './paddle-api.ts'
+import { checkPaddleKey, type PaddleDeps } from './paddle-api.ts'
 import { readPaddleEvent } from './read-event.ts'
 import { refreshPaddleLane } from './refresh.ts'
 
 export type PaddleBilling = StoreClient & {
+  /** Whether the account of the environment accepts the project's key. */
+  checkKey(asking: Asking): Promise<{ is: 'accepted' } | NoAnswer>
   /** For sweeps: the events since a time in ms, a page at a time. */
   events(sinceMs: number, asking: Asking): AsyncGenerator<Swept>
   /** For backfill: the lanes of all subscriptions, a page at a time. */
@@ -22,6 +25,7 @@ export function paddleBilling(deps: PaddleDeps): PaddleBilling {
     read: async notification => readPaddleEvent(notification),
     refresh: (lane, asking) => refreshPaddleLane(deps, lane, asking),
     confirm: (claim, asking) => confirmPaddleClaim(deps, claim, asking),
+    checkKey: asking => checkPaddleKey(deps, asking),
     events: (sinceMs, asking) => paddleEvents(deps, sinceMs, asking),
     subscriptions: (range, asking) => paddleSubscriptions(deps, range, asking),
   }

@@ -101,6 +101,16 @@ export async function askPaddleList<Entity extends WithId>(
   return { is: 'list', entities, isWhole: false, statedAt }
 }
 
+/**
+ * Whether the account of the environment accepts the project's key: older keys do not say whose they are. Any other answer than a refusal of the
+ * key comes from behind it.
+ */
+export async function checkPaddleKey(deps: PaddleDeps, asking: Asking): Promise<{ is: 'accepted' } | NoAnswer> {
+  const answer = await ask(deps, '/', asking, one => one)
+  const isAccepted = answer.is === 'answer' || answer.is === 'unknown' || (answer.is === 'later' && answer.why === 'answer_unreadable')
+  return isAccepted ? { is: 'accepted' } : answer
+}
+
 const ID = /^(sub|txn)_[a-z\d]{26}$/
 
 /** Ids come from callers: what does not look like one is not put into an address. */

@@ -3,7 +3,7 @@ import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
 import { stated } from '../google/order-statements.ts'
 import { countryOf, periodTime, secondOf } from '../google/values.ts'
 import type { PaddleAdjustment, PaddleTransaction } from './answers.ts'
-import { billedAt, type ChargedItem, type ChargedPlan, isChange } from './charged-items.ts'
+import { billedAt, type ChargedItem, type ChargedPlan, chargedItems, isChange } from './charged-items.ts'
 import { paddleAmount, paddlePrice, paddleShare } from './money.ts'
 import { refundOfItem } from './refunds.ts'
 
@@ -79,10 +79,11 @@ const endsBefore = (next: PlanPeriod | undefined, { ends, isFree }: PlanPeriod):
   next !== undefined && next.begins < ends && (isChange(next.plan.transaction) || isFree)
 
 /** Since when the charge after a period fails, or failed before it was paid; undefined: it did not. */
-function failedSince({ begins, ends, isFree }: PlanPeriod, transactions: PaddleTransaction[]): string | undefined {
+function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: PaddleTransaction[]): string | undefined {
   const next = transactions.find(one => {
     const starts = Date.parse(one.billing_period?.starts_at ?? '')
-    return isRecurringCharge(one) && starts > begins && (isFree || Math.abs(starts - ends) <= JOIN_MS)
+    const isNext = isRecurringCharge(one) && starts > begins && (isFree || Math.abs(starts - ends) <= JOIN_MS)
+    return isNext && (plan.isMain || chargedItems(one).some(({ product }) => product === plan.product))
   })
   const [first] = (next?.payments ?? [])
     .flatMap(({ status, created_at }) => (status === 'error' ? (periodTime(created_at) ?? []) : []))
@@ -102,16 +103,17 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     const { plan, begins, ends, isFree } = period
     const { transaction, subject } = plan
     const [before, next] = [periods[index - 1], periods[index + 1]]
+    const isCut = endsBefore(next, period)
     const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
     const common = { kind: 'period', origin: 'api', subject, ids } as const
     const said = stated<PeriodSaid>({
       ...chargeSaid(plan, adjustments),
       isSubscription: true,
       begins: secondOf(begins),
-      ends: endsBefore(next, period) ? secondOf(next!.begins) : undefined,
+      ends: isCut ? secondOf(next!.begins) : undefined,
       periodType: isFree ? 'trial' : 'normal',
       isRenewal: isRenewal(period, before),
-      retrySince: failedSince(period, transactions) ?? (next ? undefined : null),
+      retrySince: isCut ? undefined : (failedSince(period, transactions) ?? (next ? undefined : null)),
     })
     return [
       { ...common, statedAt, said },

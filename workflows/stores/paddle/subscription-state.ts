@@ -15,7 +15,7 @@ const earliest = (a: number, b: string | null | undefined): number =>
  * yet, it is an hour after the end, so that access does not blink.
  */
 export function endOfLast(
-  { status, canceled_at, paused_at, current_billing_period: current }: PaddleSubscription,
+  { status, canceled_at, paused_at, scheduled_change, current_billing_period: current }: PaddleSubscription,
   last: { begins: number; ends: number },
   statedAt: number,
 ): string | undefined {
@@ -23,12 +23,14 @@ export function endOfLast(
   if (status === 'paused') return secondOf(earliest(last.ends, paused_at))
   if (status !== 'active' && status !== 'trialing' && status !== 'past_due') return undefined
   const [starts, ends] = [current?.starts_at, current?.ends_at].map(time => Date.parse(time ?? ''))
-  const isSame = starts! < last.ends && ends! > last.begins
+  // A change begins within the subscription's period. A period that begins within this one is that of a resumption, or of a trial cut short.
+  const isSame = starts! <= last.begins + BILLING_MS && ends! > last.begins
   // The next period begins where this one ends: it is billed, but not paid.
   const isNext = Math.abs(starts! - last.ends) <= BILLING_MS
   if (!isSame && !isNext) return undefined
   const end = isSame ? ends! : last.ends
-  return secondOf(status !== 'past_due' && statedAt >= end ? end + BILLING_MS : end)
+  const isRenewing = status !== 'past_due' && (scheduled_change == null || scheduled_change.action === 'resume')
+  return secondOf(isRenewing && statedAt >= end ? end + BILLING_MS : end)
 }
 
 /** Whether a lineage goes on. `nextProduct`: what takes the place of its product. `isOwned` false: what was added is removed. */
