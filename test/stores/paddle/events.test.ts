@@ -1,4 +1,6 @@
+import { EventName } from '@paddle/paddle-node-sdk'
 import { expect, test } from 'vitest'
+import { PADDLE_EVENT_TYPES } from '../../../workflows/stores/paddle/event.ts'
 import { readPaddleEvent } from '../../../workflows/stores/paddle/read-event.ts'
 import { paddleId } from '../../harness/stores/paddle.ts'
 
@@ -68,6 +70,11 @@ test.each([
 
 test.each(['created', 'updated'])('adjustment.%s asks for a refresh', type => {
   expect(said(`adjustment.${type}`, { id: 'adj_1', action: 'refund', status: 'pending_approval', transaction_id: TRANSACTION })).toEqual([])
+})
+
+test('Paddle has events of these names', () => {
+  expect(new Set(PADDLE_EVENT_TYPES).size).toBe(19)
+  for (const type of PADDLE_EVENT_TYPES) expect(Object.values<string>(EventName)).toContain(type)
 })
 
 test('all others are ignored', () => {
