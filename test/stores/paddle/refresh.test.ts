@@ -203,6 +203,16 @@ test('a trial that is prolonged, and one that is cut short', async () => {
   expect((await known(short.id)).periods).toMatchObject([{ ends: '2026-01-04T10:00:00Z' }, { isRenewal: true, periodType: 'normal' }])
 })
 
+test('a trial that was paused: its resumption is not called a renewal', async () => {
+  const { subscribe, pause, resume, id } = story({ trialDays: 7 })
+  subscribe(START)
+  pause()
+  resume(START + 60 * DAY)
+  const { periods } = await known(id)
+  expect(periods).toMatchObject([{ ends: '2026-01-08T10:00:00Z' }, { begins: '2026-03-02T10:00:00Z' }])
+  expect(periods[1]).not.toHaveProperty('isRenewal')
+})
+
 test('what was never paid is no purchase', async () => {
   for (const status of ['draft', 'ready', 'billed', 'canceled', 'past_due']) {
     const { subscribe, id, latest } = story()

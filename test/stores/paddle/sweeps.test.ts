@@ -135,6 +135,12 @@ test('backfill: the lanes of all subscriptions, and where to go on', async () =>
   expect(await lanes()).toEqual([{ lanes: [], next: null }])
 })
 
+test('backfill: a list that does not go on ends', async () => {
+  const data = subscriptions(2).map(id => ({ id }))
+  fixture.live.instead = () => ({ status: 200, body: { data, meta: { pagination: { has_more: true } } } })
+  expect(await lanes()).toEqual({ is: 'later', why: 'answer_unreadable', afterMs: null })
+})
+
 test('backfill: what fails is told', async () => {
   fixture.live.instead = () => ({ status: 500 })
   expect(await lanes()).toEqual({ is: 'later', why: 'http_500', afterMs: null })

@@ -25,7 +25,10 @@ export async function* paddleSubscriptions(
     const lanes = entities
       .filter(({ updated_at }) => changedSinceMs === null || !(Date.parse(updated_at ?? '') < changedSinceMs))
       .map(({ id }) => id)
+    const before: string | null = next
     next = hasMore ? entities.at(-1)!.id : null
+    // A list that does not go on would never end.
+    if (next !== null && next === before) return yield { is: 'later', why: 'answer_unreadable', afterMs: null }
     yield { is: 'lanes', lanes, next }
     if (next === null) return
   }

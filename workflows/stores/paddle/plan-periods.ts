@@ -70,13 +70,24 @@ const isRecurringCharge = ({ origin }: PaddleTransaction): boolean => origin ===
  */
 function isRenewal({ plan, begins }: PlanPeriod, before: PlanPeriod | undefined): boolean | undefined {
   if (!isRecurringCharge(plan.transaction)) return false
-  // A trial may be prolonged or cut short; the transaction of its begin shows the end that it had then.
-  return before === undefined || before.isFree || Math.abs(begins - before.ends) <= JOIN_MS ? true : undefined
+  if (before === undefined || Math.abs(begins - before.ends) <= JOIN_MS) return true
+  // A trial may be cut short.
+  return before.isFree && begins < before.ends ? true : undefined
 }
 
 /** A change, or the end of a trial, ends the period before. After a pause, the end of the pause is no end of it. */
 const endsBefore = (next: PlanPeriod | undefined, { ends, isFree }: PlanPeriod): boolean =>
   next !== undefined && next.begins < ends && (isChange(next.plan.transaction) || isFree)
+
+/**
+ * The end of a period that another one follows; undefined: what was said at its time goes on to count. Where the next one joins, the end is stated
+ * once more, because it was an hour later while the next one was not paid.
+ */
+function endBefore(next: PlanPeriod | undefined, period: PlanPeriod): number | undefined {
+  if (next === undefined) return undefined
+  if (endsBefore(next, period)) return next.begins
+  return Math.abs(next.begins - period.ends) <= JOIN_MS ? period.ends : undefined
+}
 
 /** Since when the charge after a period fails, or failed before it was paid; undefined: it did not. */
 function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: PaddleTransaction[]): string | undefined {
@@ -103,17 +114,17 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     const { plan, begins, ends, isFree } = period
     const { transaction, subject } = plan
     const [before, next] = [periods[index - 1], periods[index + 1]]
-    const isCut = endsBefore(next, period)
+    const end = endBefore(next, period)
     const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
     const common = { kind: 'period', origin: 'api', subject, ids } as const
     const said = stated<PeriodSaid>({
       ...chargeSaid(plan, adjustments),
       isSubscription: true,
       begins: secondOf(begins),
-      ends: isCut ? secondOf(next!.begins) : undefined,
+      ends: end === undefined ? undefined : secondOf(end),
       periodType: isFree ? 'trial' : 'normal',
       isRenewal: isRenewal(period, before),
-      retrySince: isCut ? undefined : (failedSince(period, transactions) ?? (next ? undefined : null)),
+      retrySince: endsBefore(next, period) ? undefined : (failedSince(period, transactions) ?? (next ? undefined : null)),
     })
     return [
       { ...common, statedAt, said },
