@@ -8,15 +8,17 @@ const A_PAGE = '200'
 type SubscriptionLanes = { lanes: string[]; next: string | null }
 
 /** `changedSinceMs`: only those that have changed since; null: all. `after`: where an earlier run has stopped. */
-export type SubscriptionRange = { changedSinceMs: number | null; after: string | null }
-export type SubscriptionPage = ({ is: 'lanes' } & SubscriptionLanes) | Exclude<Awaited<ReturnType<typeof askPaddlePage>>, { is: 'answer' }>
+export type PaddleSubscriptionRange = { changedSinceMs: number | null; after: string | null }
+export type PaddleSubscriptionPage =
+  | ({ is: 'lanes' } & SubscriptionLanes)
+  | Exclude<Awaited<ReturnType<typeof askPaddlePage>>, { is: 'answer' }>
 
 /** For backfill: all subscriptions of the account, a page at a time. Ends after the first answer that is none. */
 export async function* paddleSubscriptions(
   deps: PaddleDeps,
-  { changedSinceMs, after }: SubscriptionRange,
+  { changedSinceMs, after }: PaddleSubscriptionRange,
   asking: Asking,
-): AsyncGenerator<SubscriptionPage> {
+): AsyncGenerator<PaddleSubscriptionPage> {
   for (let next = after; ; ) {
     const query = { order_by: 'id[ASC]', per_page: A_PAGE, ...(next !== null && { after: next }) }
     const answer = await askPaddlePage<PaddleSubscription>(deps, '/subscriptions', query, asking)

@@ -71,7 +71,7 @@ export type PaddleEvent = { event_id: string; event_type: string; occurred_at: s
 const PAID = ['paid', 'completed']
 
 /** Until it is paid, a transaction is no purchase. */
-export const isPaid = ({ status = '' }: PaddleTransaction): boolean => PAID.includes(status)
+export const isPaidTransaction = ({ status = '' }: PaddleTransaction): boolean => PAID.includes(status)
 
 /** What the app has told Paddle about the account. */
 export function paddleAccount(of: { custom_data?: PaddleCustomData }[]): string | null {

@@ -1,4 +1,4 @@
-import { isPaid, type PaddleAdjustment, type PaddleLine, type PaddlePrice, type PaddleTransaction } from './answers.ts'
+import { isPaidTransaction, type PaddleAdjustment, type PaddleLine, type PaddlePrice, type PaddleTransaction } from './answers.ts'
 
 /** What a transaction charges for one product. `subject`: the transaction, for products beyond its first one with the product. */
 export type ChargedItem = {
@@ -14,7 +14,7 @@ const CHARGES_NOTHING = 'subscription_payment_method_change'
 /** A transaction in the midst of a period, for what was added or changed: it does not list what stays. */
 const CHANGE = 'subscription_update'
 
-export const isChange = ({ origin }: PaddleTransaction): boolean => origin === CHANGE
+export const isPlanChange = ({ origin }: PaddleTransaction): boolean => origin === CHANGE
 
 /** The products of a transaction. A product may have several lines: of several prices, or prorated. */
 export function chargedItems(transaction: PaddleTransaction): ChargedItem[] {
@@ -44,10 +44,10 @@ export type ChargedPlan = ChargedItem & { isMain: boolean }
 
 /** The first time that is stated, in ms; 0: none. */
 const timeOf = (...times: (string | null | undefined)[]): number => Date.parse(times.find(time => time != null) ?? '') || 0
-export const billedAt = ({ billed_at, created_at }: PaddleTransaction): number => timeOf(billed_at, created_at)
+export const paddleBilledAt = ({ billed_at, created_at }: PaddleTransaction): number => timeOf(billed_at, created_at)
 /** A change is billed within a period, whenever that has begun. */
 const chargedFrom = (one: PaddleTransaction): number =>
-  isChange(one) ? billedAt(one) : timeOf(one.billing_period?.starts_at, one.billed_at, one.created_at)
+  isPlanChange(one) ? paddleBilledAt(one) : timeOf(one.billing_period?.starts_at, one.billed_at, one.created_at)
 export const inChargeOrder = (a: PaddleTransaction, b: PaddleTransaction): number =>
   chargedFrom(a) - chargedFrom(b) || (a.id < b.id ? -1 : 1)
 
@@ -69,7 +69,7 @@ function isCredited(adjustments: PaddleAdjustment[], items: ChargedItem[], at: n
  */
 export function chargedPlans(transactions: PaddleTransaction[], adjustments: PaddleAdjustment[], owned: string[]): ChargedPlan[] {
   const paid = transactions
-    .filter(isPaid)
+    .filter(isPaidTransaction)
     .sort(inChargeOrder)
     .map(transaction => ({ transaction, items: chargedItems(transaction).filter(({ isRecurring }) => isRecurring) }))
     .filter(({ items }) => items.length > 0)
@@ -81,14 +81,14 @@ export function chargedPlans(transactions: PaddleTransaction[], adjustments: Pad
   function stays(product: string, index: number): boolean {
     const { transaction } = paid[index]!
     const before = paid.slice(0, index).flatMap(({ items }) => items.filter(item => item.product === product))
-    if (isCredited(adjustments, before, billedAt(transaction))) return false
-    const next = paid.slice(index + 1).find(one => !isChange(one.transaction))
+    if (isCredited(adjustments, before, paddleBilledAt(transaction))) return false
+    const next = paid.slice(index + 1).find(one => !isPlanChange(one.transaction))
     return next ? next.items.some(item => item.product === product) : owned.includes(product)
   }
 
   for (const [index, { transaction, items }] of paid.entries()) {
     const isCharged = items.some(({ product }) => product === main)
-    if (main === null || !(isCharged || (isChange(transaction) && stays(main, index))))
+    if (main === null || !(isCharged || (isPlanChange(transaction) && stays(main, index))))
       main = items.find(({ product }) => !added.has(product))?.product ?? main
     for (const item of items) {
       const isMain = item.product === main

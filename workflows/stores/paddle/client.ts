@@ -2,7 +2,7 @@ import type { NoAnswer } from '../google/developer-api.ts'
 import type { Swept } from '../google/voided-purchases.ts'
 import type { Asking, StoreClient } from '../store-client.ts'
 import { admitPaddleEvent } from './admit.ts'
-import { paddleSubscriptions, type SubscriptionPage, type SubscriptionRange } from './all-subscriptions.ts'
+import { type PaddleSubscriptionPage, type PaddleSubscriptionRange, paddleSubscriptions } from './all-subscriptions.ts'
 import { confirmPaddleClaim } from './confirm.ts'
 import { paddleEvents } from './event-stream.ts'
 import { checkPaddleKey, type PaddleDeps } from './paddle-api.ts'
@@ -15,7 +15,7 @@ export type PaddleBilling = StoreClient & {
   /** For sweeps: the events since a time in ms, a page at a time. */
   events(sinceMs: number, asking: Asking): AsyncGenerator<Swept>
   /** For backfill: the lanes of all subscriptions, a page at a time. */
-  subscriptions(range: SubscriptionRange, asking: Asking): AsyncGenerator<SubscriptionPage>
+  subscriptions(range: PaddleSubscriptionRange, asking: Asking): AsyncGenerator<PaddleSubscriptionPage>
 }
 
 /** Paddle Billing: webhooks and the API, of the live and of the sandbox account. */

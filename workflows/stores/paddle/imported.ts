@@ -4,7 +4,7 @@ import { secondOf } from '../google/values.ts'
 import { type PaddleSubscription, paddleAccount } from './answers.ts'
 import { paddleAmount, paddlePrice } from './money.ts'
 import { paddleIds } from './plan-periods.ts'
-import { endOfLast, paddleRenewals } from './subscription-state.ts'
+import { endOfLastPlan, paddleRenewals } from './subscription-state.ts'
 
 type Item = NonNullable<PaddleSubscription['items']>[number]
 
@@ -33,7 +33,7 @@ export function importedReports(subscription: PaddleSubscription, statedAt: numb
       ...priceOfItem(item, isTrial),
       isSubscription: true,
       begins: secondOf(begins!),
-      ends: endOfLast(subscription, { begins: begins!, ends: ends! }, statedAt),
+      ends: endOfLastPlan(subscription, { begins: begins!, ends: ends! }, statedAt),
       periodType: isTrial ? 'trial' : 'normal',
     })
     const renewals = paddleRenewals(subscription, { subject, nextProduct: null, isOwned: true }, statedAt)

@@ -1,9 +1,9 @@
 import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
 import { stated } from '../google/order-statements.ts'
 import { secondOf } from '../google/values.ts'
-import { isPaid, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
-import { billedAt, chargedItems } from './charged-items.ts'
-import { chargeSaid, paddleIds } from './plan-periods.ts'
+import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
+import { chargedItems, paddleBilledAt } from './charged-items.ts'
+import { paddleChargeSaid, paddleIds } from './plan-periods.ts'
 
 /** `isWhole` false: the adjustments are not all known. `holder`: what else may name the account. */
 type OneTimeKnown = {
@@ -16,13 +16,13 @@ type OneTimeKnown = {
 
 /** What a transaction charges once: one report for each product, each a lineage of its own. */
 export function oneTimeReportsOf({ transaction, adjustments, statedAt, isWhole, holder }: OneTimeKnown): StoreReport[] {
-  const at = billedAt(transaction)
-  if (!isPaid(transaction) || at === 0) return []
+  const at = paddleBilledAt(transaction)
+  if (!isPaidTransaction(transaction) || at === 0) return []
   const once = chargedItems(transaction).filter(({ isRecurring }) => !isRecurring)
   return once.map((item): StoreReport => {
     const { subject } = item
     const said = stated<PeriodSaid>({
-      ...chargeSaid(item, adjustments),
+      ...paddleChargeSaid(item, adjustments),
       isSubscription: false,
       begins: secondOf(at),
       ends: null,

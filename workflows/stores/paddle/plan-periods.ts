@@ -3,7 +3,7 @@ import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
 import { stated } from '../google/order-statements.ts'
 import { countryOf, periodTime, secondOf } from '../google/values.ts'
 import type { PaddleAdjustment, PaddleTransaction } from './answers.ts'
-import { billedAt, type ChargedItem, type ChargedPlan, chargedItems, isChange } from './charged-items.ts'
+import { type ChargedItem, type ChargedPlan, chargedItems, isPlanChange, paddleBilledAt } from './charged-items.ts'
 import { paddleAmount, paddlePrice, paddleShare } from './money.ts'
 import { refundOfItem } from './refunds.ts'
 
@@ -26,7 +26,7 @@ function amountOfItem({ lines }: ChargedItem): bigint | null {
 }
 
 /** What is said of a charged product, whether a plan or not. */
-export function chargeSaid(item: ChargedItem, adjustments: PaddleAdjustment[]) {
+export function paddleChargeSaid(item: ChargedItem, adjustments: PaddleAdjustment[]) {
   const { currency_code: currency, address, details } = item.transaction
   const amount = amountOfItem(item)
   return {
@@ -49,9 +49,9 @@ function periodOfPlan(plan: ChargedPlan): PlanPeriod | null {
   if (!(ends! > starts!)) return null
   const amount = amountOfItem(plan)
   const isFree = amount !== null && amount <= 0n
-  if (!isChange(transaction)) return { plan, begins: starts!, ends: ends!, isFree }
+  if (!isPlanChange(transaction)) return { plan, begins: starts!, ends: ends!, isFree }
   if (isFree) return null
-  const times = [...lines.map(({ proration }) => Date.parse(proration?.billing_period?.starts_at ?? '')), billedAt(transaction)]
+  const times = [...lines.map(({ proration }) => Date.parse(proration?.billing_period?.starts_at ?? '')), paddleBilledAt(transaction)]
   const begins = Math.max(starts!, ...times.filter(time => time < ends!))
   return { plan, begins, ends: ends!, isFree }
 }
@@ -77,7 +77,7 @@ function isRenewal({ plan, begins }: PlanPeriod, before: PlanPeriod | undefined)
 
 /** A change, or the end of a trial, ends the period before. After a pause, the end of the pause is no end of it. */
 const endsBefore = (next: PlanPeriod | undefined, { ends, isFree }: PlanPeriod): boolean =>
-  next !== undefined && next.begins < ends && (isChange(next.plan.transaction) || isFree)
+  next !== undefined && next.begins < ends && (isPlanChange(next.plan.transaction) || isFree)
 
 /**
  * The end of a period that another one follows; undefined: what was said at its time goes on to count. Where the next one joins, the end is stated
@@ -103,13 +103,13 @@ function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: P
 }
 
 /** All that is known of a lineage's subscription. `transactions`: in the order of their begin. */
-export type LineageKnown = { periods: PlanPeriod[]; transactions: PaddleTransaction[]; adjustments: PaddleAdjustment[]; statedAt: number }
+export type PlansKnown = { periods: PlanPeriod[]; transactions: PaddleTransaction[]; adjustments: PaddleAdjustment[]; statedAt: number }
 
 /**
  * The periods of a lineage. The end that a transaction shows is a second statement, at the time of the transaction: what is said of the
  * subscription later (cancelled, paused, prolonged) counts more.
  */
-export function planStatements({ periods, transactions, adjustments, statedAt }: LineageKnown): PeriodStatement[] {
+export function planStatements({ periods, transactions, adjustments, statedAt }: PlansKnown): PeriodStatement[] {
   return periods.flatMap((period, index): PeriodStatement[] => {
     const { plan, begins, ends, isFree } = period
     const { transaction, subject } = plan
@@ -118,7 +118,7 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
     const common = { kind: 'period', origin: 'api', subject, ids } as const
     const said = stated<PeriodSaid>({
-      ...chargeSaid(plan, adjustments),
+      ...paddleChargeSaid(plan, adjustments),
       isSubscription: true,
       begins: secondOf(begins),
       ends: end === undefined ? undefined : secondOf(end),
@@ -128,7 +128,7 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     })
     return [
       { ...common, statedAt, said },
-      { ...common, statedAt: billedAt(transaction) || begins, said: { ends: secondOf(ends) } },
+      { ...common, statedAt: paddleBilledAt(transaction) || begins, said: { ends: secondOf(ends) } },
     ]
   })
 }

@@ -3,8 +3,8 @@ import { type PaddleAdjustment, type PaddleSubscription, type PaddleTransaction,
 import { chargedPlans, inChargeOrder } from './charged-items.ts'
 import { importedReports } from './imported.ts'
 import { oneTimeReportsOf } from './one-time.ts'
-import { type LineageKnown, paddleIds, planPeriods, planStatements } from './plan-periods.ts'
-import { endOfLast, paddleRenewals } from './subscription-state.ts'
+import { type PlansKnown, paddleIds, planPeriods, planStatements } from './plan-periods.ts'
+import { endOfLastPlan, paddleRenewals } from './subscription-state.ts'
 
 /** `statedAt`: the earliest of the answers. `isWhole` false: not all transactions or adjustments are known. */
 export type PaddleKnown = {
@@ -23,14 +23,14 @@ const ownedProducts = ({ items = [] }: PaddleSubscription): string[] =>
 const nextAfter = (product: string, owned: string[], added: string[]): string | null =>
   owned.includes(product) ? null : (owned.find(one => !added.includes(one)) ?? null)
 
-type Lineage = { known: LineageKnown; isMain: boolean; owned: string[]; added: string[] }
+type Lineage = { known: PlansKnown; isMain: boolean; owned: string[]; added: string[] }
 
 function lineageStatements(subscription: PaddleSubscription, { known, isMain, owned, added }: Lineage): Statement[] {
   const { statedAt, periods } = known
   const last = periods.at(-1)!
   const { product, subject } = last.plan
   const isOwned = isMain || owned.includes(product)
-  const end = isOwned || subscription.status === 'canceled' ? endOfLast(subscription, last, statedAt) : undefined
+  const end = isOwned || subscription.status === 'canceled' ? endOfLastPlan(subscription, last, statedAt) : undefined
   const ids = paddleIds(subject, subscription.id, 'subscription')
   return [
     ...planStatements(known),

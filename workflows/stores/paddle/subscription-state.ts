@@ -14,7 +14,7 @@ const earliest = (a: number, b: string | null | undefined): number =>
  * The end of the last period as the subscription shows it today; undefined: the subscription says nothing of it. While a renewal is not billed
  * yet, it is an hour after the end, so that access does not blink.
  */
-export function endOfLast(
+export function endOfLastPlan(
   { status, canceled_at, paused_at, scheduled_change, current_billing_period: current }: PaddleSubscription,
   last: { begins: number; ends: number },
   statedAt: number,
