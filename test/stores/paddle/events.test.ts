@@ -1,5 +1,12 @@
-import { EventName } from '@paddle/paddle-node-sdk'
-import { expect, test } from 'vitest'
+import {
+  EventName,
+  type IAdjustmentResponse,
+  type IEventsResponse,
+  type ISubscriptionResponse,
+  type ITransactionResponse,
+} from '@paddle/paddle-node-sdk'
+import { expect, expectTypeOf, test } from 'vitest'
+import type { PaddleAdjustment, PaddleEvent, PaddleSubscription, PaddleTransaction } from '../../../workflows/stores/paddle/answers.ts'
 import { PADDLE_EVENT_TYPES } from '../../../workflows/stores/paddle/event.ts'
 import { readPaddleEvent } from '../../../workflows/stores/paddle/read-event.ts'
 import { paddleId } from '../../harness/stores/paddle.ts'
@@ -39,6 +46,7 @@ test.each<[string, object, object[]]>([
   ['a pause is none', scheduled('pause'), []],
   ['the end of a pause is none', { status: 'paused', ...scheduled('resume') }, []],
   ['paused is none', { status: 'paused' }, []],
+  ['an unknown status says nothing', { status: 'frozen' }, []],
   ['ended', { status: 'canceled' }, renewal({ autoRenews: false })],
 ])('subscription.updated: %s', (_, fields, statements) => {
   expect(said('subscription.updated', subscription(fields))).toEqual(statements)
@@ -70,6 +78,13 @@ test.each([
 
 test.each(['created', 'updated'])('adjustment.%s asks for a refresh', type => {
   expect(said(`adjustment.${type}`, { id: 'adj_1', action: 'refund', status: 'pending_approval', transaction_id: TRANSACTION })).toEqual([])
+})
+
+test('the entities have the types that the SDK gives them', () => {
+  expectTypeOf<ISubscriptionResponse>().toExtend<PaddleSubscription>()
+  expectTypeOf<ITransactionResponse>().toExtend<PaddleTransaction>()
+  expectTypeOf<IAdjustmentResponse>().toExtend<PaddleAdjustment>()
+  expectTypeOf<IEventsResponse<Record<string, unknown>>>().toExtend<PaddleEvent>()
 })
 
 test('Paddle has events of these names', () => {

@@ -3,10 +3,12 @@ import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { type PaddleEvent, type PaddleSubscription, paddleAccount } from './answers.ts'
 import { decodePaddleEvent, laneOfEvent, PADDLE_EVENT_TYPES } from './event.ts'
 
-/** Whether a subscription will be charged again. Undefined: a pause is no cancellation. */
-export function paddleAutoRenews({ status, scheduled_change }: PaddleSubscription): boolean | undefined {
+const GOES_ON = ['active', 'trialing', 'past_due']
+
+/** Whether a subscription will be charged again. Undefined: a pause is no cancellation, and an unknown status says nothing. */
+export function paddleAutoRenews({ status = '', scheduled_change }: PaddleSubscription): boolean | undefined {
   if (status === 'canceled') return false
-  if (status === 'paused' || status === undefined) return undefined
+  if (!GOES_ON.includes(status)) return undefined
   if (scheduled_change == null) return true
   return scheduled_change.action === 'cancel' ? false : undefined
 }
