@@ -24,13 +24,14 @@ export type ApiAnswer<Body> = { is: 'answer'; body: Body; statedAt: number } | {
 
 export type PlayRequest = { method: 'GET' | 'POST'; path: string; query?: URLSearchParams; body?: object }
 
-/** End of the second in the `Date` header; our own time where Google's is absent or far off. */
-function storeTime(header: string | string[] | undefined, now: number): number {
+/** End of the second in the `Date` header of a store's answer; our own time where the store's is absent or far off. */
+export function storeTime(header: string | string[] | undefined, now: number): number {
   const end = Date.parse(String(header ?? '')) + 999
   return Number.isNaN(end) || Math.abs(end - now) > FAR_OFF_MS ? now : end
 }
 
-function later(response: OutgoingResponse): NoAnswer {
+/** Why a response of a store is none that can be used now. */
+export function laterAfter(response: OutgoingResponse): NoAnswer {
   if (response.is === 'error') return { is: 'later', why: response.error, afterMs: null }
   const afterMs = response.retryAfterSeconds === null ? null : response.retryAfterSeconds * 1000
   return { is: 'later', why: `http_${response.status}`, afterMs }
@@ -39,7 +40,8 @@ function later(response: OutgoingResponse): NoAnswer {
 /** Google says with 403 that a quota is used up, too. */
 const isQuota = (text: string) => /rateLimitExceeded|quotaExceeded|RATE_LIMIT_EXCEEDED|RESOURCE_EXHAUSTED/i.test(text)
 
-function object(text: string): object | null {
+/** A JSON object; null: it is none. */
+export function jsonObject(text: string): object | null {
   try {
     // An acknowledgement is answered with nothing.
     const value = JSON.parse(text === '' ? '{}' : text)
@@ -51,7 +53,7 @@ function object(text: string): object | null {
 
 function withoutToken(response: OutgoingResponse): NoAnswer {
   const isRefusal = response.is === 'response' && [400, 401, 403].includes(response.status)
-  return isRefusal ? { is: 'refused', why: 'no_access_token' } : later(response)
+  return isRefusal ? { is: 'refused', why: 'no_access_token' } : laterAfter(response)
 }
 
 /** Google counts the requests for orders apart from those for purchases. */
@@ -94,11 +96,11 @@ async function request<Body extends object>(
     },
   )
   if (!hasToken) return withoutToken(response)
-  if (response.is === 'error') return later(response)
+  if (response.is === 'error') return laterAfter(response)
   switch (response.status) {
     case 200:
     case 204: {
-      const read = object(response.text)
+      const read = jsonObject(response.text)
       if (!read) return { is: 'later', why: 'answer_unreadable', afterMs: null }
       return { is: 'answer', body: read as Body, statedAt: storeTime(response.headers?.date, now()) }
     }
@@ -111,9 +113,9 @@ async function request<Body extends object>(
     case 401:
       return { is: 'refused', why: 'http_401' }
     case 403:
-      return isQuota(response.text) ? later(response) : { is: 'forbidden' }
+      return isQuota(response.text) ? laterAfter(response) : { is: 'forbidden' }
     default:
-      return later(response)
+      return laterAfter(response)
   }
 }
 

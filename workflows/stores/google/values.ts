@@ -15,6 +15,7 @@ export function periodTime(stated: string | undefined): string | undefined {
 
 /** Decimal text of a number of 10^-places, without trailing zeros. */
 export function exactDecimal(value: bigint, places: number): string {
+  if (places === 0) return value.toString()
   const digits = (value < 0n ? -value : value).toString().padStart(places + 1, '0')
   const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
   return value < 0n ? `-${text}` : text

@@ -1,0 +1,84 @@
+// Paddle's entities, as far as they are read. Amounts are texts in the lowest denomination of the currency. Words of enumerations stay texts: a
+// word that is unknown says nothing.
+
+type PaddlePeriod = { starts_at: string; ends_at: string }
+
+export type PaddlePrice = {
+  id?: string
+  product_id?: string
+  /** Absent or null: charged once. */
+  billing_cycle?: object | null
+  unit_price?: { amount?: string; currency_code?: string }
+}
+
+export type PaddleCustomData = Record<string, unknown> | null
+
+export type PaddleSubscription = {
+  id: string
+  status?: string
+  currency_code?: string
+  created_at?: string
+  updated_at?: string
+  started_at?: string | null
+  paused_at?: string | null
+  canceled_at?: string | null
+  current_billing_period?: PaddlePeriod | null
+  scheduled_change?: { action?: string; effective_at?: string } | null
+  items?: { price?: PaddlePrice; quantity?: number; recurring?: boolean }[]
+  custom_data?: PaddleCustomData
+}
+
+export type PaddleLine = {
+  id?: string
+  price_id?: string
+  quantity?: number
+  proration?: { billing_period?: PaddlePeriod | null } | null
+  /** With tax, after the discount, for the whole quantity. */
+  totals?: { total?: string } | null
+  product?: { id?: string } | null
+}
+
+export type PaddleTransaction = {
+  id: string
+  status?: string
+  origin?: string
+  subscription_id?: string | null
+  currency_code?: string
+  billing_period?: PaddlePeriod | null
+  created_at?: string
+  billed_at?: string | null
+  items?: { price?: PaddlePrice | null }[]
+  details?: { totals?: { grand_total?: string; earnings?: string | null } | null; line_items?: PaddleLine[] } | null
+  payments?: { status?: string; created_at?: string }[]
+  custom_data?: PaddleCustomData
+  /** Only where it was asked for. */
+  address?: { country_code?: string } | null
+}
+
+export type PaddleAdjustment = {
+  id: string
+  action?: string
+  status?: string
+  transaction_id?: string
+  created_at?: string
+  updated_at?: string
+  items?: { item_id?: string; amount?: string | null; totals?: { total?: string } | null }[]
+}
+
+/** An event as it is posted, and as it is listed. */
+export type PaddleEvent = { event_id: string; event_type: string; occurred_at: string; data: Record<string, unknown> }
+
+const PAID = ['paid', 'completed']
+
+/** Until it is paid, a transaction is no purchase. */
+export const isPaidTransaction = ({ status = '' }: PaddleTransaction): boolean => PAID.includes(status)
+
+/** What the app has told Paddle about the account. */
+export function paddleAccount(of: { custom_data?: PaddleCustomData }[]): string | null {
+  for (const { custom_data } of of) {
+    const user = custom_data?.user_id
+    if (typeof user === 'string' && user !== '') return user
+    if (Number.isSafeInteger(user)) return String(user)
+  }
+  return null
+}

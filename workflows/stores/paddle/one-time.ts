@@ -1,0 +1,41 @@
+import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import { stated } from '../google/order-statements.ts'
+import { secondOf } from '../google/values.ts'
+import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
+import { chargedItems, paddleBilledAt } from './charged-items.ts'
+import { paddleChargeSaid, paddleIds } from './plan-periods.ts'
+
+/** `isWhole` false: the adjustments are not all known. `holder`: what else may name the account. */
+type OneTimeKnown = {
+  transaction: PaddleTransaction
+  adjustments: PaddleAdjustment[]
+  statedAt: number
+  isWhole: boolean
+  holder?: { custom_data?: PaddleCustomData }
+}
+
+/** What a transaction charges once: one report for each product, each a lineage of its own. */
+export function oneTimeReportsOf({ transaction, adjustments, statedAt, isWhole, holder }: OneTimeKnown): StoreReport[] {
+  const at = paddleBilledAt(transaction)
+  if (!isPaidTransaction(transaction) || at === 0) return []
+  const once = chargedItems(transaction).filter(({ isRecurring }) => !isRecurring)
+  return once.map((item): StoreReport => {
+    const { subject } = item
+    const said = stated<PeriodSaid>({
+      ...paddleChargeSaid(item, adjustments),
+      isSubscription: false,
+      begins: secondOf(at),
+      ends: null,
+      periodType: null,
+    })
+    return {
+      platform: 'paddle',
+      lineage: subject,
+      aliases: [],
+      accountId: paddleAccount([transaction, ...(holder ? [holder] : [])]),
+      statements: [{ kind: 'period', origin: 'api', statedAt, subject, ids: paddleIds(subject, null, 'non_recurring'), said }],
+      notices: [],
+      isWhole,
+    }
+  })
+}

@@ -1,0 +1,134 @@
+import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/store-facts/statement.ts'
+import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
+import { stated } from '../google/order-statements.ts'
+import { countryOf, periodTime, secondOf } from '../google/values.ts'
+import type { PaddleAdjustment, PaddleTransaction } from './answers.ts'
+import { type ChargedItem, type ChargedPlan, chargedItems, isPlanChange, paddleBilledAt } from './charged-items.ts'
+import { paddleAmount, paddlePrice, paddleShare } from './money.ts'
+import { refundOfItem } from './refunds.ts'
+
+/** A charged plan with its period; times in ms. */
+export type PlanPeriod = { plan: ChargedPlan; begins: number; ends: number; isFree: boolean }
+
+export const paddleIds = (transaction: string | null, subscription: string | null, storeType: string): TransactionIds => ({
+  transaction,
+  originalTransaction: null,
+  token: null,
+  order: null,
+  subscription,
+  storeType,
+})
+
+/** What is charged for the product, in the lowest denomination; null: not stated. */
+function amountOfItem({ lines }: ChargedItem): bigint | null {
+  const amounts = lines.map(({ totals }) => paddleAmount(totals?.total))
+  return amounts.includes(null) ? null : amounts.reduce<bigint>((all, one) => all + one!, 0n)
+}
+
+/** What is said of a charged product, whether a plan or not. */
+export function paddleChargeSaid(item: ChargedItem, adjustments: PaddleAdjustment[]) {
+  const { currency_code: currency, address, details } = item.transaction
+  const amount = amountOfItem(item)
+  return {
+    product: item.product,
+    currency,
+    price: amount === null ? undefined : paddlePrice(amount, currency),
+    country: countryOf(address?.country_code),
+    refund: refundOfItem(adjustments, item, amount),
+    proceedsShare: paddleShare(details?.totals),
+  } satisfies { [Key in keyof PeriodSaid]?: PeriodSaid[Key] | undefined }
+}
+
+/**
+ * The period that a plan is charged for; null: none. A change begins one when it is billed, whatever period Paddle bills it in; a change that
+ * charges nothing begins none.
+ */
+function periodOfPlan(plan: ChargedPlan): PlanPeriod | null {
+  const { transaction, lines } = plan
+  const [starts, ends] = [transaction.billing_period?.starts_at, transaction.billing_period?.ends_at].map(time => Date.parse(time ?? ''))
+  if (!(ends! > starts!)) return null
+  const amount = amountOfItem(plan)
+  const isFree = amount !== null && amount <= 0n
+  if (!isPlanChange(transaction)) return { plan, begins: starts!, ends: ends!, isFree }
+  if (isFree) return null
+  const times = [...lines.map(({ proration }) => Date.parse(proration?.billing_period?.starts_at ?? '')), paddleBilledAt(transaction)]
+  const begins = Math.max(starts!, ...times.filter(time => time < ends!))
+  return { plan, begins, ends: ends!, isFree }
+}
+
+export const planPeriods = (plans: ChargedPlan[]): PlanPeriod[] =>
+  plans
+    .map(periodOfPlan)
+    .filter(period => period !== null)
+    .sort((a, b) => a.begins - b.begins || (a.plan.subject < b.plan.subject ? -1 : 1))
+
+const isRecurringCharge = ({ origin }: PaddleTransaction): boolean => origin === 'subscription_recurring'
+
+/**
+ * Whether the period continues the one before. Paddle charges a resumption in the same way as a renewal. What begins at another time than the
+ * end of the period before comes from a pause, so it is not called a renewal: that would say that auto-renew was on, or that a charge had failed.
+ */
+function isRenewal({ plan, begins }: PlanPeriod, before: PlanPeriod | undefined): boolean | undefined {
+  if (!isRecurringCharge(plan.transaction)) return false
+  if (before === undefined || Math.abs(begins - before.ends) <= JOIN_MS) return true
+  // A trial may be cut short.
+  return before.isFree && begins < before.ends ? true : undefined
+}
+
+/** A change, or the end of a trial, ends the period before. After a pause, the end of the pause is no end of it. */
+const endsBefore = (next: PlanPeriod | undefined, { ends, isFree }: PlanPeriod): boolean =>
+  next !== undefined && next.begins < ends && (isPlanChange(next.plan.transaction) || isFree)
+
+/**
+ * The end of a period that another one follows; undefined: what was said at its time goes on to count. Where the next one joins, the end is stated
+ * once more, because it was an hour later while the next one was not paid.
+ */
+function endBefore(next: PlanPeriod | undefined, period: PlanPeriod): number | undefined {
+  if (next === undefined) return undefined
+  if (endsBefore(next, period)) return next.begins
+  return Math.abs(next.begins - period.ends) <= JOIN_MS ? period.ends : undefined
+}
+
+/** Since when the charge after a period fails, or failed before it was paid; undefined: it did not. */
+function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: PaddleTransaction[]): string | undefined {
+  const next = transactions.find(one => {
+    const starts = Date.parse(one.billing_period?.starts_at ?? '')
+    const isNext = isRecurringCharge(one) && starts > begins && (isFree || Math.abs(starts - ends) <= JOIN_MS)
+    return isNext && (plan.isMain || chargedItems(one).some(({ product }) => product === plan.product))
+  })
+  const [first] = (next?.payments ?? [])
+    .flatMap(({ status, created_at }) => (status === 'error' ? (periodTime(created_at) ?? []) : []))
+    .sort()
+  return first ?? (next?.status === 'past_due' ? secondOf(ends) : undefined)
+}
+
+/** All that is known of a lineage's subscription. `transactions`: in the order of their begin. */
+export type PlansKnown = { periods: PlanPeriod[]; transactions: PaddleTransaction[]; adjustments: PaddleAdjustment[]; statedAt: number }
+
+/**
+ * The periods of a lineage. The end that a transaction shows is a second statement, at the time of the transaction: what is said of the
+ * subscription later (cancelled, paused, prolonged) counts more.
+ */
+export function planStatements({ periods, transactions, adjustments, statedAt }: PlansKnown): PeriodStatement[] {
+  return periods.flatMap((period, index): PeriodStatement[] => {
+    const { plan, begins, ends, isFree } = period
+    const { transaction, subject } = plan
+    const [before, next] = [periods[index - 1], periods[index + 1]]
+    const end = endBefore(next, period)
+    const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
+    const common = { kind: 'period', origin: 'api', subject, ids } as const
+    const said = stated<PeriodSaid>({
+      ...paddleChargeSaid(plan, adjustments),
+      isSubscription: true,
+      begins: secondOf(begins),
+      ends: end === undefined ? undefined : secondOf(end),
+      periodType: isFree ? 'trial' : 'normal',
+      isRenewal: isRenewal(period, before),
+      retrySince: endsBefore(next, period) ? undefined : (failedSince(period, transactions) ?? (next ? undefined : null)),
+    })
+    return [
+      { ...common, statedAt, said },
+      { ...common, statedAt: paddleBilledAt(transaction) || begins, said: { ends: secondOf(ends) } },
+    ]
+  })
+}

@@ -1,0 +1,46 @@
+import type { RenewalSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { NotificationRead, RecordedNotification } from '../store-client.ts'
+import { type PaddleEvent, type PaddleSubscription, paddleAccount } from './answers.ts'
+import { decodePaddleEvent, laneOfEvent, PADDLE_EVENT_TYPES } from './event.ts'
+
+const GOES_ON = ['active', 'trialing', 'past_due']
+
+/** Whether a subscription will be charged again. Undefined: a pause is no cancellation, and an unknown status says nothing. */
+export function paddleAutoRenews({ status = '', scheduled_change }: PaddleSubscription): boolean | undefined {
+  if (status === 'canceled') return false
+  if (!GOES_ON.includes(status)) return undefined
+  if (scheduled_change == null) return true
+  return scheduled_change.action === 'cancel' ? false : undefined
+}
+
+/** What an event says of auto-renew at its own time, which the state of today does not show any more. */
+function renewalSaid({ event_type, data }: PaddleEvent): RenewalSaid | null {
+  if (event_type === 'subscription.canceled') return { autoRenews: false, gaveUp: true }
+  if (event_type !== 'subscription.updated') return null
+  const autoRenews = paddleAutoRenews(data as PaddleSubscription)
+  return autoRenews === undefined ? null : { autoRenews }
+}
+
+/**
+ * An event says that something has happened; what it is, the refresh tells, which names each transaction. What follows from the switch of
+ * auto-renew is said by the event itself. A failed charge is not: its event does not name the period before the failed one.
+ */
+export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotification): NotificationRead {
+  if (!PADDLE_EVENT_TYPES.includes(type)) return { is: 'ignored', type }
+  const event = decodePaddleEvent(body)
+  if (typeof event === 'string') throw new Error(`event ${id} cannot be read: it ${event}`)
+  const lineage = laneOfEvent(event)
+  if (lineage === null) throw new Error(`event ${id} of type ${type} names no subscription and no transaction`)
+  const said = renewalSaid(event)
+  const report: StoreReport = {
+    platform: 'paddle',
+    lineage,
+    aliases: [],
+    accountId: paddleAccount([event.data]),
+    statements: said ? [{ kind: 'renewal', origin: 'push', statedAt, subject: '', said }] : [],
+    notices: [],
+    isWhole: false,
+  }
+  // Without a statement there is no report: a transaction's first events do not name the subscription yet, and would begin a lineage of their own.
+  return { is: 'read', environment: null, reports: said ? [report] : [], refresh: true }
+}

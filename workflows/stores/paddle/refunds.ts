@@ -1,0 +1,36 @@
+import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import { periodTime } from '../google/values.ts'
+import type { PaddleAdjustment } from './answers.ts'
+import type { ChargedItem } from './charged-items.ts'
+import { paddleAmount, paddlePrice } from './money.ts'
+
+const sum = (amounts: bigint[]) => amounts.reduce((all, one) => all + one, 0n)
+
+/** The part of an adjustment that is about a charged product. */
+function partOf({ items = [] }: PaddleAdjustment, { lines }: ChargedItem): bigint {
+  const ids = new Set(lines.map(({ id }) => id))
+  return sum(
+    items.filter(({ item_id }) => ids.has(item_id)).map(({ totals, amount }) => paddleAmount(totals?.total) ?? paddleAmount(amount) ?? 0n),
+  )
+}
+
+/**
+ * What was given back of a charged product, refunds and chargebacks together; null: nothing. A chargeback that was won says `reversed`, and an
+ * adjustment of its own says `chargeback_reverse`: together they count once. Credits, warnings, and what is pending or rejected give nothing back.
+ */
+export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem, price: bigint | null): PeriodSaid['refund'] {
+  const own = adjustments.filter(({ transaction_id }) => transaction_id === item.transaction.id)
+  const those = (action: string, status: string) => own.filter(one => one.action === action && one.status === status)
+  const total = (of: PaddleAdjustment[]) => sum(of.map(one => partOf(one, item)))
+  const [refunds, chargebacks] = [those('refund', 'approved'), those('chargeback', 'approved')]
+  const takenBack = total(those('chargeback_reverse', 'approved')) - total(those('chargeback', 'reversed'))
+  const lost = total(chargebacks) - (takenBack > 0n ? takenBack : 0n)
+  const amount = total(refunds) + (lost > 0n ? lost : 0n)
+  const [at] = [...refunds, ...(lost > 0n ? chargebacks : [])]
+    .filter(one => partOf(one, item) > 0n)
+    .map(({ updated_at, created_at }) => periodTime(updated_at) ?? periodTime(created_at))
+    .sort()
+    .toReversed()
+  if (amount <= 0n || at === undefined) return null
+  return { at, amount: price !== null && amount < price ? paddlePrice(amount, item.transaction.currency_code) : null }
+}

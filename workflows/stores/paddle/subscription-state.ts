@@ -1,0 +1,52 @@
+import type { RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import { stated } from '../google/order-statements.ts'
+import { secondOf } from '../google/values.ts'
+import type { PaddleSubscription } from './answers.ts'
+import { paddleAutoRenews } from './read-event.ts'
+
+/** Paddle bills a renewal minutes after the end. */
+const BILLING_MS = 3_600_000
+
+const earliest = (a: number, b: string | null | undefined): number =>
+  Math.min(a, ...[Date.parse(b ?? '')].filter(time => !Number.isNaN(time)))
+
+/**
+ * The end of the last period as the subscription shows it today; undefined: the subscription says nothing of it. While a renewal is not billed
+ * yet, it is an hour after the end, so that access does not blink.
+ */
+export function endOfLastPlan(
+  { status, canceled_at, paused_at, scheduled_change, current_billing_period: current }: PaddleSubscription,
+  last: { begins: number; ends: number },
+  statedAt: number,
+): string | undefined {
+  if (status === 'canceled') return secondOf(earliest(last.ends, canceled_at))
+  if (status === 'paused') return secondOf(earliest(last.ends, paused_at))
+  if (status !== 'active' && status !== 'trialing' && status !== 'past_due') return undefined
+  const [starts, ends] = [current?.starts_at, current?.ends_at].map(time => Date.parse(time ?? ''))
+  // A change begins within the subscription's period. A period that begins within this one is that of a resumption, or of a trial cut short.
+  const isSame = starts! <= last.begins + BILLING_MS && ends! > last.begins
+  // The next period begins where this one ends: it is billed, but not paid.
+  const isNext = Math.abs(starts! - last.ends) <= BILLING_MS
+  if (!isSame && !isNext) return undefined
+  const end = isSame ? ends! : last.ends
+  const isRenewing = status !== 'past_due' && (scheduled_change == null || scheduled_change.action === 'resume')
+  return secondOf(isRenewing && statedAt >= end ? end + BILLING_MS : end)
+}
+
+/** Whether a lineage goes on. `nextProduct`: what takes the place of its product. `isOwned` false: what was added is removed. */
+export function paddleRenewals(
+  subscription: PaddleSubscription,
+  { subject, nextProduct, isOwned }: { subject: string; nextProduct: string | null; isOwned: boolean },
+  statedAt: number,
+): RenewalStatement[] {
+  const isCanceled = subscription.status === 'canceled'
+  const common = { kind: 'renewal', origin: 'api', subject } as const
+  const said = stated<RenewalSaid>({
+    autoRenews: isOwned ? paddleAutoRenews(subscription) : false,
+    nextProduct,
+    gaveUp: subscription.status === undefined ? undefined : isCanceled,
+  })
+  const canceledAt = Date.parse(subscription.canceled_at ?? '')
+  const off = isCanceled && !Number.isNaN(canceledAt) ? [{ ...common, statedAt: canceledAt, said: { autoRenews: false } }] : []
+  return [...off, { ...common, statedAt, said }]
+}
