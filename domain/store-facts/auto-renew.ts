@@ -1,4 +1,5 @@
 import { parseTime } from '../subscriptions/period.ts'
+import type { ProductLevel } from '../subscriptions/purchase.ts'
 import { byWeight, lastSaid, type Tied } from './order.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
@@ -46,6 +47,18 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
     if (isOn || next?.isRenewal !== true) return { isOn, changes }
     const end = Math.min(parseTime(period.ends) ?? Number.POSITIVE_INFINITY, Date.parse(next.begins))
     return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)] }
+  })
+}
+
+/**
+ * The level of each period, where the store said before its begin that its product was to come next, and at a lower level. Null: it said nothing
+ * of the kind, or took it back.
+ */
+export function plannedLevels(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): (ProductLevel | null)[] {
+  const placed = Map.groupBy(place(periods, statements), ({ period }) => period)
+  return periods.map(({ product }, i) => {
+    const planned = placed.get(i - 1)?.findLast(({ statement: { said } }) => said.nextProduct !== undefined)?.statement.said
+    return planned?.nextProduct === product && planned.nextLevel === 'downgrade' ? { is: 'downgrade' } : null
   })
 }
 

@@ -1,6 +1,6 @@
 import { compareAmounts } from '../events/money.ts'
 import type { ProductLevel } from '../subscriptions/purchase.ts'
-import { autoRenewOf, neverRenews } from './auto-renew.ts'
+import { autoRenewOf, neverRenews, plannedLevels } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
 import { completeUntil } from './follows.ts'
 import type { Tied } from './order.ts'
@@ -64,6 +64,7 @@ export function foldLineage(
   const prices = new Map(pricesOf(periods).map((price, i) => [periods[i]!, price]))
   const subscription = periods.filter(({ isSubscription }) => isSubscription)
   const autoRenew = autoRenewOf(subscription, renewals)
+  const planned = plannedLevels(subscription, renewals)
   const isLineagePrepaid = neverRenews(renewals)
   const folded = periods.map((period): FoldedPeriod => {
     const { price, currency, isKnown } = prices.get(period)!
@@ -90,7 +91,7 @@ export function foldLineage(
       refund: foldRefunds(period, price),
       retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1]) : NO_RETRY,
       proceedsShare: period.proceedsShare ?? null,
-      level: period.level ?? null,
+      level: period.level ?? planned[i] ?? null,
       isOfStore: period.isOfStore,
     }
   })

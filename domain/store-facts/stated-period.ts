@@ -77,9 +77,26 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
   }
 }
 
+const UNNAMED = ''
+
+/** A statement that names no transaction is about the last period that had begun when it was made; about none before the first. */
+function withSubjects(statements: Tied<PeriodStatement>[]): Tied<PeriodStatement>[] {
+  const named = statements.filter(({ subject }) => subject !== UNNAMED)
+  if (named.length === statements.length) return statements
+  const begun = [...Map.groupBy(named, ({ subject }) => subject)]
+    .map(([subject, of]) => ({ subject, at: Date.parse(periodOf(subject, of).begins ?? '') }))
+    .filter(({ at }) => !Number.isNaN(at))
+    .sort((a, b) => a.at - b.at || (a.subject < b.subject ? -1 : 1))
+  return statements.flatMap(statement => {
+    if (statement.subject !== UNNAMED) return [statement]
+    const period = begun.findLast(({ at }) => at <= statement.statedAt)
+    return period ? [{ ...statement, subject: period.subject }] : []
+  })
+}
+
 /** The transactions that the statements of a lineage are about, each with what is stated of it. */
 export const statedPeriods = (statements: Tied<PeriodStatement>[]): StatedPeriod[] =>
-  [...Map.groupBy(statements, ({ subject }) => subject)].map(([subject, of]) => periodOf(subject, of))
+  [...Map.groupBy(withSubjects(statements), ({ subject }) => subject)].map(([subject, of]) => periodOf(subject, of))
 
 /** A period of which enough is known to be recorded. */
 export type RecordablePeriod = StatedPeriod & { product: string; begins: string; isSubscription: boolean }

@@ -23,12 +23,26 @@ function beginWaitsUntil({ purchase }: KnownPeriod, quietAt: number): number | n
   return isHistory ? quietAt : null
 }
 
+/**
+ * The index of each period that follows a gap which only notifications explain: Google does not tell a resumption after a pause from a renewal after
+ * a failed charge, and the notification of the failure may still be on its way.
+ */
+const unexplained = (links: Subscription['links']): Set<number> =>
+  new Set(
+    links.flatMap(({ period: { purchase, begins } }, i) => {
+      const before = links[i - 1]
+      if (!before || purchase?.platform !== 'play_store' || !purchase.is_connected) return []
+      const { retryAt, autoRenewing } = before.period
+      return retryAt === null && autoRenewing && begins > before.ends + JOIN_MS ? [i] : []
+    }),
+  )
+
 /** The purchases whose begin, and whose expiry, waits; `until`: the first time at which one of them waits no longer, null when nothing waits. */
 export type Waiting = { begins: Set<PurchaseRow>; ends: Set<PurchaseRow>; until: number | null }
 
 /**
- * The events of a lineage that are due by `now` (ms) and wait: begins before which something may be missing, and the end of a run that has such a
- * begin or that ended over 24 h ago. Ten minutes more than 24 h: a timer that tells an end 24 h after it is not late.
+ * The events of a lineage that are due by `now` (ms) and wait: begins before which something may be missing or whose gap is unexplained, and the end of
+ * a run that has such a begin, that is before such a gap, or that ended over 24 h ago. Ten minutes more than 24 h: a timer that tells an end 24 h after it is not late.
  */
 export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'recordedAt'>, now: number): Waiting {
   const quietAt = recordedAt + QUIET_MS
@@ -38,9 +52,10 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
     const until = beginWaitsUntil(period, quietAt)
     return until !== null && now < until ? until : null
   }
+  const gaps = now < quietAt ? unexplained(links) : new Set<number>()
   const begins = new Map(
-    links.flatMap(({ period }) => {
-      const until = waitUntil(period)
+    links.flatMap(({ period }, i) => {
+      const until = waitUntil(period) ?? (gaps.has(i) && !period.purchase!.emitted.includes('begin') ? quietAt : null)
       return until === null ? [] : [[period.purchase!, until] as const]
     }),
   )
@@ -49,7 +64,8 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
     const { purchase } = period
     if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
     const isLate = now < quietAt && at! + JOIN_MS + QUIET_MS < now && !isWhole(purchase, at!)
-    const until = [...run.flatMap(link => waitUntil(link.period) ?? []), ...(isLate ? [quietAt] : [])]
+    const isUnexplained = gaps.has(links.indexOf(run.at(-1)!) + 1)
+    const until = [...run.flatMap(link => waitUntil(link.period) ?? []), ...(isLate || isUnexplained ? [quietAt] : [])]
     if (until.length > 0) ends.set(purchase, Math.max(...until))
   }
   const times = [...begins.values(), ...ends.values()]

@@ -31,6 +31,8 @@ export type CountRefresh = (platform: StorePlatform, result: string) => void
 export type LaneDeps = { pool: Pool; secrets: Secrets; clients: StoreClients; countRefresh: CountRefresh; at: AtCrashPoint }
 
 const MOST_ROWS = 100
+/** The least time between two questions about a lane. */
+const APART_MS = 1_100
 /** A worker of a newer version knows the store. */
 const UNKNOWN_STORE_MS = 60_000
 
@@ -107,6 +109,9 @@ async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
     return failing(turn, deps, 'not_connected', null)
   }
   if (signals.stopping.aborted) return { is: 'interrupted' }
+  // The answers of these stores have the time of whole seconds: two of the same second could not be told apart.
+  const sinceAnswer = lane.now - (lane.askedAt ?? Number.NEGATIVE_INFINITY)
+  if (!isSelfSufficient(turn) && sinceAnswer < APART_MS) return park(deps, turn.job, APART_MS - sinceAnswer, 'asked_just_now')
   const ends = AbortSignal.any([signals.lease, signals.halt])
   let answer: StoreAnswer
   try {
