@@ -1,0 +1,58 @@
+import type Stripe from 'stripe'
+import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import { secondOf, stated } from '../said.ts'
+import type { Known } from './ask-subscription.ts'
+import type { LineagePeriod } from './item-lineages.ts'
+
+const HOUR_SECONDS = 3600
+const text = (seconds: number): string => secondOf(seconds * 1000)
+
+/** The invoice of the period after the last one, while it is not paid. */
+export function renewalInvoice({ invoices }: Known, { ends }: LineagePeriod): Stripe.Invoice | undefined {
+  return invoices.findLast(
+    ({ invoice: { billing_reason, status }, lines }) =>
+      billing_reason === 'subscription_cycle' && status !== 'paid' && lines.some(({ period }) => period.start >= ends),
+  )?.invoice
+}
+
+/** An invoice whose charge was tried. Where collection is paused none is. */
+export const hasFailed = (invoice: Stripe.Invoice | undefined): boolean =>
+  invoice !== undefined && invoice.attempt_count > 0 && invoice.amount_due > 0
+
+export const isPaused = ({ pause_collection, status }: Stripe.Subscription): boolean => pause_collection !== null || status === 'paused'
+
+/** Stripe renews an hour before it charges, and a day or more before some payments arrive. Access must not end in that hour. */
+function endWhileCharging(renewal: Stripe.Invoice | undefined): number {
+  const finalized = renewal?.status === 'draft' ? renewal.automatically_finalizes_at : renewal?.status_transitions.finalized_at
+  const isOpen = renewal?.status === 'draft' || renewal?.status === 'open'
+  return isOpen && finalized != null ? finalized + HOUR_SECONDS : 0
+}
+
+/** What the state of the subscription says of the last period of an item. `isOwned`: the subscription still has the item. */
+export function lastPeriodSaid(known: Known, period: LineagePeriod, isOwned: boolean): PeriodSaid {
+  const { subscription, statedAt } = known
+  const { status, ended_at, trial_end } = subscription
+  const renewal = renewalInvoice(known, period)
+  const ends = text(period.endsAt)
+  // A charge for something else than the renewal may have failed: then the period goes on to its end.
+  const retry = period.endsAt * 1000 <= statedAt ? { ends, retrySince: ends, graceUntil: null } : { ends }
+  if (!isOwned) return { ends }
+  switch (status) {
+    case 'trialing':
+    case 'active': {
+      if (isPaused(subscription)) return { ends }
+      const isTrial = status === 'trialing' && period.price === 0n && trial_end !== null
+      const end = isTrial ? trial_end : Math.max(period.endsAt, endWhileCharging(renewal))
+      return { ends: text(end), retrySince: null, graceUntil: null }
+    }
+    case 'past_due':
+    case 'unpaid':
+      return retry
+    case 'canceled': {
+      const end = ended_at === null ? period.endsAt : Math.max(period.begins, Math.min(period.endsAt, ended_at))
+      return stated<PeriodSaid>({ ...(hasFailed(renewal) && retry), ends: text(end) })
+    }
+    default:
+      return { ends }
+  }
+}
