@@ -92,7 +92,11 @@ test('a renewal whose invoice is a draft: the last period ends an hour after it 
   const draft = await known(END + 60_000)
   expect(draft.periods).toMatchObject([{ ends: '2026-01-31T12:00:00Z', retrySince: null }])
   expect(draft.renewal).toEqual({ autoRenews: true, gaveUp: false })
-  one.setInvoice(one.latest(), { status: 'open', automatically_finalizes_at: null, status_transitions: { finalized_at: END / 1000 + 3600 } })
+  one.setInvoice(one.latest(), {
+    status: 'open',
+    automatically_finalizes_at: null,
+    status_transitions: { finalized_at: END / 1000 + 3600 },
+  })
   expect((await known(END + HOUR_MS)).periods).toMatchObject([{ ends: '2026-01-31T12:00:00Z' }])
   one.pay(END + HOUR_MS)
   const { periods } = await known(END + HOUR_MS + 1000)

@@ -6,13 +6,15 @@ import { decodeEvent, signedNotification } from './events.ts'
 
 const TOLERANCE_SECONDS = 300
 
-/** The time that the signature covers. The SDK reads the last `t`, and looks at the past only. */
-function isAhead(header: string, nowMs: number): boolean {
-  const signedAt = header
-    .split(',')
-    .findLast(part => part.startsWith('t='))
-    ?.slice(2)
-  return Number.parseInt(signedAt ?? '', 10) > Math.floor(nowMs / 1000) + TOLERANCE_SECONDS
+/**
+ * What the SDK does not look at: a part of the header without a value, at which it throws as for a defect, and a time in the future. The SDK takes the
+ * last `t` for the signed time.
+ */
+function isOutOfForm(header: string, nowMs: number): boolean {
+  const parts = header.split(',')
+  if (!parts.every(part => /^\w+=[^=]/.test(part))) return true
+  const signedAt = Number.parseInt(parts.findLast(part => part.startsWith('t='))?.slice(2) ?? '', 10)
+  return signedAt > Math.floor(nowMs / 1000) + TOLERANCE_SECONDS
 }
 
 /** The SDK's helper without `Async` does not work on Deno. */
@@ -38,7 +40,7 @@ export async function admitWebhook({ body, headers }: Arrival, settings: StoreSe
   if (pairs.every(({ apiKey }) => apiKey === null)) return { is: 'unavailable', reason: 'not_connected' }
   if (pairs.every(({ webhookSecret }) => webhookSecret === null)) return { is: 'unavailable', reason: 'webhook_secret_missing' }
   const header = headers['stripe-signature'] ?? ''
-  if (isAhead(header, nowMs)) return { is: 'unauthorized' }
+  if (isOutOfForm(header, nowMs)) return { is: 'unauthorized' }
   const signed: Pair[] = []
   for (const pair of pairs)
     if (pair.webhookSecret !== null && (await isSignedBy(pair.webhookSecret, body, header, nowMs))) signed.push(pair)
