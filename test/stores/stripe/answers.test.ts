@@ -112,9 +112,9 @@ test.each([
   fixture.clock.now = now
   let answers = 0
   const date = () => new Date(now + off + 1000 * answers++).toUTCString()
-  fixture.server.instead = async asked => {
+  fixture.server.instead = asked => {
     if (asked.path !== '/v1/subscriptions/sub_1') return undefined
-    const [body] = [{ ...fixture.server.subscriptions.get('sub_1')!, customer: 'cus_sub_1' }]
+    const body = { ...fixture.server.subscriptions.get('sub_1')!, customer: 'cus_sub_1' }
     return { status: 200, body, headers: { date: date() } }
   }
   expect(reportsOf(await refresh())[0]!.statements[0]!.statedAt).toBe(expected(now))

@@ -2,6 +2,7 @@ import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { storeClaim } from '../../../domain/purchases/claim.ts'
 import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'
 import { DAY_MS, stripeStory } from '../../harness/stores/stripe-story.ts'
+import type { VendorReply } from '../../harness/vendor.ts'
 
 const START = Date.parse('2026-01-01T10:00:00Z')
 let fixture: StripeFixture
@@ -60,7 +61,7 @@ test('an item whose product was changed is of the new product only', async () =>
   expect(await confirm('sub_new', 'prod_pro')).toEqual({ is: 'unknown' })
 })
 
-test.each<[string, Parameters<typeof Object.assign>[0], object]>([
+test.each<[string, VendorReply, object]>([
   ['overloaded', { status: 429, headers: { 'retry-after': '30' } }, { is: 'later', why: 'http_429', afterMs: 30_000 }],
   ['the key is not accepted', { status: 401 }, { is: 'refused', why: 'http_401' }],
 ])('%s', async (_, reply, answer) => {

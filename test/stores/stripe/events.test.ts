@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import type { NotificationRead } from '../../../workflows/stores/store-client.ts'
-import { decodeEvent, EVENT_TYPES, signedNotification } from '../../../workflows/stores/stripe/events.ts'
+import { decodeStripeEvent, STRIPE_EVENT_TYPES, signedStripeEvent } from '../../../workflows/stores/stripe/events.ts'
 import { readStripeNotification } from '../../../workflows/stores/stripe/read-notification.ts'
 import { type EventOptions, eventBody } from '../../harness/stores/stripe-fixture.ts'
 
@@ -14,9 +14,9 @@ const INVOICE = {
 }
 
 function laneOf(type: string, object: object): string | null {
-  const event = decodeEvent(eventBody(type, object, { at: AT }))
+  const event = decodeStripeEvent(eventBody(type, object, { at: AT }))
   if (typeof event === 'string') throw new Error(event)
-  return signedNotification(event)?.lane ?? null
+  return signedStripeEvent(event)?.lane ?? null
 }
 
 function read(type: string, object: object, options: Partial<EventOptions> = {}): NotificationRead {
@@ -36,7 +36,7 @@ const OBJECTS: [RegExp, object, string][] = [
   [/^charge\.dispute\./, { id: 'du_1', object: 'dispute', charge: 'ch_1', payment_intent: 'pi_1' }, 'charge:ch_1'],
 ]
 
-test.each(EVENT_TYPES)('%s asks for a refresh in its lane', type => {
+test.each(STRIPE_EVENT_TYPES)('%s asks for a refresh in its lane', type => {
   const [, object, lane] = OBJECTS.find(([pattern]) => pattern.test(type))!
   expect(laneOf(type, object)).toBe(lane)
   expect(read(type, object)).toMatchObject({ is: 'read', environment: 'production', refresh: true })
@@ -47,7 +47,7 @@ test('the events of the specification are all of interest', () => {
     checkout.session.completed invoice.paid invoice.payment_succeeded invoice.payment_failed invoice.payment_action_required invoice.finalized
     invoice.updated invoice.voided invoice.marked_uncollectible charge.refunded refund.created refund.updated refund.failed charge.refund.updated
     credit_note.created credit_note.voided charge.dispute.closed charge.dispute.funds_reinstated`
-  expect(named.split(/\s+/).filter(type => !EVENT_TYPES.includes(type))).toEqual([])
+  expect(named.split(/\s+/).filter(type => !STRIPE_EVENT_TYPES.includes(type))).toEqual([])
 })
 
 test('types of later API versions about subscriptions ask for a refresh, too', () => {

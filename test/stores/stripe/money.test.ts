@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { exactDecimal } from '../../../domain/decimal.ts'
-import { amountOf, currencyOf } from '../../../workflows/stores/stripe/money.ts'
+import { stripeAmount, stripeCurrency } from '../../../workflows/stores/stripe/money.ts'
 import { periodsOf, reportsOf } from '../../harness/stores/google-fixture.ts'
 import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'
 import { HOUR_MS, type StoryOptions, stripeStory } from '../../harness/stores/stripe-story.ts'
@@ -20,10 +20,10 @@ test.each([
   ['tnd', 1n, '0.001'],
   ['usd', 0n, '0'],
   ['jpy', 0n, '0'],
-])('%s %s is %s', (code, units, text) => expect(amountOf(units, currencyOf(code))).toBe(text))
+])('%s %s is %s', (code, units, text) => expect(stripeAmount(units, stripeCurrency(code))).toBe(text))
 
 test('an unknown currency is an error: nobody knows its decimals', () => {
-  expect(() => currencyOf('zzz')).toThrow('an amount of Stripe has the unknown currency "zzz"')
+  expect(() => stripeCurrency('zzz')).toThrow('an amount of Stripe has the unknown currency "zzz"')
 })
 
 test('decimals of whole numbers', () => {

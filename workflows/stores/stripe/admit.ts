@@ -2,7 +2,7 @@ import Stripe from 'stripe'
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import { type StoreKeys, storeKeys } from '../../../domain/stores/config.ts'
 import type { Arrival, Gate, StoreSettings } from '../store-client.ts'
-import { decodeEvent, signedNotification } from './events.ts'
+import { decodeStripeEvent, signedStripeEvent } from './events.ts'
 
 const TOLERANCE_SECONDS = 300
 
@@ -45,12 +45,12 @@ export async function admitWebhook({ body, headers }: Arrival, settings: StoreSe
   for (const pair of pairs)
     if (pair.webhookSecret !== null && (await isSignedBy(pair.webhookSecret, body, header, nowMs))) signed.push(pair)
   if (signed.length === 0) return { is: 'unauthorized' }
-  const event = decodeEvent(body)
+  const event = decodeStripeEvent(body)
   if (typeof event === 'string') return { is: 'malformed', message: event }
   if (event.isConnect) return { is: 'foreign', reason: 'connect_account' }
   const pair = signed.find(({ environment }) => event.isLive === (environment === 'production'))
   if (!pair) return { is: 'foreign', reason: 'livemode' }
   if (pair.apiKey === null) return { is: 'unavailable', reason: 'not_connected' }
-  const notification = signedNotification(event)
+  const notification = signedStripeEvent(event)
   return notification ? { is: 'accepted', notification } : { is: 'ignored', type: event.type, isTest: false }
 }

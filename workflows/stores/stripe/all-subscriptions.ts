@@ -1,5 +1,5 @@
 import type { Asking, NoAnswer } from '../store-client.ts'
-import { isBought } from './ask-subscription.ts'
+import { wasEverPaid } from './ask-subscription.ts'
 import { askStripe, expectObject, type StripeDeps } from './session.ts'
 
 const PAGE = 100
@@ -11,7 +11,11 @@ export type FoundLanes = { is: 'found'; lanes: string[] } | NoAnswer
  * All subscriptions that were ever paid, ended ones too, of those that were created since a time in ms, page by page and each a request. It ends
  * after the first page that Stripe does not answer.
  */
-export async function* allSubscriptions(deps: StripeDeps, sinceMs: number | null, asking: Asking): AsyncGenerator<FoundLanes, void, void> {
+export async function* allStripeSubscriptions(
+  deps: StripeDeps,
+  sinceMs: number | null,
+  asking: Asking,
+): AsyncGenerator<FoundLanes, void, void> {
   const filter = { status: 'all', limit: PAGE, ...(sinceMs !== null && { created: { gte: Math.floor(sinceMs / 1000) } }) } as const
   let after: string | null = null
   for (;;) {
@@ -19,7 +23,7 @@ export async function* allSubscriptions(deps: StripeDeps, sinceMs: number | null
     const answer = await askStripe(deps, asking, async ({ stripe }) => expectObject(await stripe.subscriptions.list(page), 'list'))
     if (answer.is !== 'answer') return yield answer
     const { data, has_more } = answer.value
-    yield { is: 'found', lanes: data.filter(isBought).map(({ id }) => id) }
+    yield { is: 'found', lanes: data.filter(wasEverPaid).map(({ id }) => id) }
     after = data.at(-1)?.id ?? null
     if (!has_more || after === null) return
   }

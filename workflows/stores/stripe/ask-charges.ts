@@ -11,7 +11,7 @@ type KnownCharge = { charge: Stripe.Charge; back: Back | null }
 export type AskedCharges = { charges: KnownCharge[]; names: Map<string, string[]>; isWhole: boolean }
 
 /** Of all payments of an invoice. `back` null: nothing went back; undefined: it is not known. `country`: of the card. */
-export type Payments = { back: Back | null | undefined; country: string | null }
+export type InvoicePayments = { back: Back | null | undefined; country: string | null }
 
 const idOf = (value: string | { id: string } | null | undefined): string | null => (typeof value === 'string' ? value : (value?.id ?? null))
 
@@ -65,7 +65,7 @@ export async function askCharges(
 }
 
 /** What is known of the payments of an invoice. One that was paid without a charge, as from a balance, has nothing that could go back. */
-export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: AskedCharges): Payments {
+export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: AskedCharges): InvoicePayments {
   const wanted = names.get(id) ?? []
   const paid = charges.filter(({ charge }) => wanted.includes(charge.id) || wanted.includes(idOf(charge.payment_intent) ?? ''))
   const country = paid.map(({ charge }) => charge.payment_method_details?.card?.country ?? null).find(one => one !== null) ?? null

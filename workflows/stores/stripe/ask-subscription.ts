@@ -1,11 +1,11 @@
 import type Stripe from 'stripe'
-import { type AskedCharges, askCharges, type Payments, paymentsOf } from './ask-charges.ts'
+import { type AskedCharges, askCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
 import { allOf, expectObject, type StripeSession, unless } from './session.ts'
 
-export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: Payments }
+export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }
 
 /** Everything that Stripe says of a subscription. `invoices`: in the order of their creation. `isWhole` false: older ones are left out. */
-export type Known = {
+export type KnownSubscription = {
   subscription: Stripe.Subscription
   items: Stripe.SubscriptionItem[]
   customer: Stripe.Customer | null
@@ -16,7 +16,7 @@ export type Known = {
 }
 
 /** Not paid for the first time yet, or never: there is no purchase. */
-export const isBought = ({ status }: Stripe.Subscription): boolean => status !== 'incomplete' && status !== 'incomplete_expired'
+export const wasEverPaid = ({ status }: Stripe.Subscription): boolean => status !== 'incomplete' && status !== 'incomplete_expired'
 
 const userIn = (metadata: Stripe.Metadata | null | undefined): string | null => metadata?.user_id || null
 
@@ -35,13 +35,14 @@ async function linesOf({ stripe }: StripeSession, { id, lines }: Stripe.Invoice)
 const byCreation = (a: Stripe.Invoice, b: Stripe.Invoice) => a.created - b.created || (a.id < b.id ? -1 : 1)
 
 /** Of a subscription that was never paid nothing else is asked for. */
-export async function askSubscription(session: StripeSession, id: string): Promise<Known> {
+export async function askStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
   const { stripe } = session
   const asked = await stripe.subscriptions.retrieve(id, { expand: ['customer', 'default_payment_method'] })
   const subscription = expectObject(asked, 'subscription')
   const customer = typeof subscription.customer === 'string' || subscription.customer.deleted ? null : subscription.customer
   const common = { subscription, customer }
-  if (!isBought(subscription)) return { ...common, items: [], accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
+  if (!wasEverPaid(subscription))
+    return { ...common, items: [], accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
   const items = await allOf(page => stripe.subscriptionItems.list({ subscription: id, ...page }), expectObject(subscription.items, 'list'))
   const { all, isWhole } = await allOf(page => stripe.invoices.list({ subscription: id, expand: ['data.payments'], ...page }))
   const charges: AskedCharges = await askCharges(session, subscription, all)

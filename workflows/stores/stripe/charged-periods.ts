@@ -1,5 +1,5 @@
 import type Stripe from 'stripe'
-import type { Known, KnownInvoice } from './ask-subscription.ts'
+import type { KnownInvoice, KnownSubscription } from './ask-subscription.ts'
 
 /**
  * What a paid invoice charges for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a period, after a
@@ -25,7 +25,7 @@ export type Charged = { periods: ChargedPeriod[]; credits: Credit[] }
 const sum = (amounts: number[] | undefined): bigint => (amounts ?? []).reduce((all, amount) => all + BigInt(amount), 0n)
 
 /** As charged for the whole quantity: after the discounts, with the tax that comes on top. */
-export const priceOf = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLineItem): bigint =>
+export const linePrice = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLineItem): bigint =>
   BigInt(amount) -
   sum(discount_amounts?.map(discount => discount.amount)) +
   sum(taxes?.filter(({ tax_behavior }) => tax_behavior === 'exclusive').map(tax => tax.amount))
@@ -33,7 +33,7 @@ export const priceOf = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLineI
 type ItemLine = { item: string; product: string; isProration: boolean }
 
 /** The item that a line is about; null: of none, as a charge that the app has added to the invoice. */
-function itemOf({ items, subscription }: Known, { parent, pricing }: Stripe.InvoiceLineItem): ItemLine | null {
+function itemOf({ items, subscription }: KnownSubscription, { parent, pricing }: Stripe.InvoiceLineItem): ItemLine | null {
   const product = pricing?.price_details?.product
   const details = parent?.subscription_item_details
   if (details) {
@@ -50,14 +50,14 @@ function itemOf({ items, subscription }: Known, { parent, pricing }: Stripe.Invo
 }
 
 /** Lines of one item and time are one period: a price with tiers has a line for each. */
-function ofInvoice(known: Known, of: KnownInvoice): Charged {
+function ofInvoice(known: KnownSubscription, of: KnownInvoice): Charged {
   const groups = new Map<string, ChargedPeriod>()
   const credits: Credit[] = []
   for (const line of of.lines) {
     const found = itemOf(known, line)
     if (!found) continue
     const { start: begins, end: ends } = line.period
-    const price = priceOf(line)
+    const price = linePrice(line)
     if (found.isProration && price <= 0n) {
       credits.push({ item: found.item, at: begins, units: -price, invoice: of.invoice.id })
       continue
@@ -79,7 +79,7 @@ const regularOf = (periods: ChargedPeriod[]): ChargedPeriod =>
   })
 
 /** What the paid invoices charge and credit, in the order of the invoices. */
-export function chargedPeriods(known: Known): Charged {
+export function chargedPeriods(known: KnownSubscription): Charged {
   const all = known.invoices.filter(({ invoice }) => invoice.status === 'paid').map(of => ofInvoice(known, of))
   return { periods: all.flatMap(({ periods }) => periods), credits: all.flatMap(({ credits }) => credits) }
 }

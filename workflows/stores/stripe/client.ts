@@ -1,10 +1,10 @@
 import type { Asking, StoreClient, Swept } from '../store-client.ts'
 import { admitWebhook } from './admit.ts'
-import { allSubscriptions, type FoundLanes } from './all-subscriptions.ts'
-import { confirmSubscription } from './confirm.ts'
+import { allStripeSubscriptions, type FoundLanes } from './all-subscriptions.ts'
+import { confirmStripeClaim } from './confirm.ts'
 import { readStripeNotification } from './read-notification.ts'
-import { recentEvents } from './recent-events.ts'
-import { refreshLane } from './refresh.ts'
+import { recentStripeEvents } from './recent-events.ts'
+import { refreshStripeLane } from './refresh.ts'
 import type { StripeDeps } from './session.ts'
 
 export type StripeStore = StoreClient & {
@@ -19,9 +19,9 @@ export function stripeStore(deps: StripeDeps): StripeStore {
   return {
     admit: (arrival, settings) => admitWebhook(arrival, settings, deps.now()),
     read: async notification => readStripeNotification(notification),
-    refresh: (lane, asking) => refreshLane(deps, lane, asking),
-    confirm: (claim, asking) => confirmSubscription(deps, claim, asking),
-    recentEvents: (sinceMs, asking) => recentEvents(deps, sinceMs, asking),
-    allSubscriptions: (sinceMs, asking) => allSubscriptions(deps, sinceMs, asking),
+    refresh: (lane, asking) => refreshStripeLane(deps, lane, asking),
+    confirm: (claim, asking) => confirmStripeClaim(deps, claim, asking),
+    recentEvents: (sinceMs, asking) => recentStripeEvents(deps, sinceMs, asking),
+    allSubscriptions: (sinceMs, asking) => allStripeSubscriptions(deps, sinceMs, asking),
   }
 }

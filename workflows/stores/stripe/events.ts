@@ -23,7 +23,7 @@ export type StripeEvent = {
 }
 
 /** Decodes an event. A text says why it is none. */
-export function decodeEvent(body: Uint8Array): StripeEvent | string {
+export function decodeStripeEvent(body: Uint8Array): StripeEvent | string {
   let event: Fields | null
   try {
     event = fields(JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body)))
@@ -40,8 +40,8 @@ export function decodeEvent(body: Uint8Array): StripeEvent | string {
 }
 
 /** The inner event of a recorded notification. */
-export function decodeRecorded({ id, body }: RecordedNotification): StripeEvent {
-  const decoded = decodeEvent(body)
+export function decodeRecordedEvent({ id, body }: RecordedNotification): StripeEvent {
+  const decoded = decodeStripeEvent(body)
   if (typeof decoded === 'string') throw new Error(`notification ${id} cannot be read: ${decoded}`)
   return decoded
 }
@@ -81,7 +81,7 @@ const LANES = new Map<string, LaneOf>([
 ])
 
 /** The types of events that are of interest. */
-export const EVENT_TYPES: readonly string[] = [...LANES.keys()]
+export const STRIPE_EVENT_TYPES: readonly string[] = [...LANES.keys()]
 
 const FAMILIES: [string, LaneOf][] = [
   ['customer.subscription.', idOf],
@@ -89,7 +89,7 @@ const FAMILIES: [string, LaneOf][] = [
 ]
 
 /** How an event is recorded; null: of no interest. Every event about a subscription asks for a refresh, of types of later API versions, too. */
-export function signedNotification({ id, type, at, isLive, object }: StripeEvent): SignedNotification | null {
+export function signedStripeEvent({ id, type, at, isLive, object }: StripeEvent): SignedNotification | null {
   const laneOf = LANES.get(type) ?? FAMILIES.find(([prefix]) => type.startsWith(prefix))?.[1]
   const lane = laneOf?.(object) ?? null
   return lane === null ? null : { id, type, subtype: null, environment: isLive ? 'production' : 'sandbox', lane, statedAt: at }

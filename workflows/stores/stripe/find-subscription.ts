@@ -6,7 +6,7 @@ import { isStripeId } from './subjects.ts'
 export type LaneTarget = { object: 'subscription' | 'invoice' | 'payment_intent' | 'charge'; id: string }
 
 /** Null: no name of a lane. The lineage of a further item is `{subscription}:{item}`. */
-export function targetOf(lane: string): LaneTarget | null {
+export function laneTargetOf(lane: string): LaneTarget | null {
   const [first = '', second] = lane.split(':')
   const isOther = (['invoice', 'payment_intent', 'charge'] as const).find(object => object === first)
   const target: LaneTarget = isOther ? { object: isOther, id: second ?? '' } : { object: 'subscription', id: first }

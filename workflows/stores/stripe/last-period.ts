@@ -1,14 +1,14 @@
 import type Stripe from 'stripe'
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
-import type { Known } from './ask-subscription.ts'
+import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
 
 const HOUR_SECONDS = 3600
 const text = (seconds: number): string => secondOf(seconds * 1000)
 
 /** The invoice of the period after the last one, while it is not paid. */
-export function renewalInvoice({ invoices }: Known, { ends }: LineagePeriod): Stripe.Invoice | undefined {
+export function renewalInvoice({ invoices }: KnownSubscription, { ends }: LineagePeriod): Stripe.Invoice | undefined {
   return invoices.findLast(
     ({ invoice: { billing_reason, status }, lines }) =>
       billing_reason === 'subscription_cycle' && status !== 'paid' && lines.some(({ period }) => period.start >= ends),
@@ -29,7 +29,7 @@ function endWhileCharging(renewal: Stripe.Invoice | undefined): number {
 }
 
 /** What the state of the subscription says of the last period of an item. `isOwned`: the subscription still has the item. */
-export function lastPeriodSaid(known: Known, period: LineagePeriod, isOwned: boolean): PeriodSaid {
+export function lastPeriodSaid(known: KnownSubscription, period: LineagePeriod, isOwned: boolean): PeriodSaid {
   const { subscription, statedAt } = known
   const { status, ended_at, trial_end } = subscription
   const renewal = renewalInvoice(known, period)

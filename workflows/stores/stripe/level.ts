@@ -1,11 +1,11 @@
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
 import type { ChargedPeriod, Credit } from './charged-periods.ts'
-import { amountOf } from './money.ts'
+import { stripeAmount } from './money.ts'
 
 const currencyIn = ({ of }: ChargedPeriod) => of.invoice.currency
 
 /** Stripe has no levels: a period of another product is an upgrade where its price per day is higher. What is credited for the old one is stated. */
-export function levelOf(
+export function stripeLevel(
   period: ChargedPeriod,
   before: ChargedPeriod | undefined,
   credits: Credit[],
@@ -18,7 +18,7 @@ export function levelOf(
   const credited = credits.filter(({ item, at }) => item === before.item && at === period.begins)
   return {
     is: 'upgrade',
-    refunded: amountOf(
+    refunded: stripeAmount(
       credited.reduce((sum, { units }) => sum + units, 0n),
       currency,
     ),

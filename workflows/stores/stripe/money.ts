@@ -5,7 +5,7 @@ const WITHOUT_DECIMALS = 'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XO
 const WITH_THREE = 'BHD JOD KWD OMR TND'.split(' ')
 
 /** Stripe's code in capitals. Throws for one that is no currency: nobody knows the decimals of its amounts. */
-export function currencyOf(code: string): string {
+export function stripeCurrency(code: string): string {
   const currency = code.toUpperCase()
   if (!isCurrency(currency)) throw new Error(`an amount of Stripe has the unknown currency ${JSON.stringify(code)}`)
   return currency
@@ -21,4 +21,4 @@ function decimalsOf(currency: string): number {
 }
 
 /** An amount as a decimal text. `currency`: in capitals. */
-export const amountOf = (units: bigint, currency: string): string => exactDecimal(units, decimalsOf(currency))
+export const stripeAmount = (units: bigint, currency: string): string => exactDecimal(units, decimalsOf(currency))

@@ -1,7 +1,7 @@
 import type { PeriodSaid, RenewalStatement, Statement } from '../../../domain/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
-import { decodeRecorded, type StripeEvent, signedNotification } from './events.ts'
-import { idsOf } from './subjects.ts'
+import { decodeRecordedEvent, type StripeEvent, signedStripeEvent } from './events.ts'
+import { invoiceIds } from './subjects.ts'
 
 const SWITCHES = ['cancel_at_period_end', 'cancel_at']
 
@@ -30,13 +30,13 @@ function switched({ type, object, before, at }: StripeEvent): RenewalStatement[]
 function failed({ type, object, at }: StripeEvent, subscription: string): Statement[] {
   if (type !== 'invoice.payment_failed' || object.billing_reason !== 'subscription_cycle' || typeof object.id !== 'string') return []
   const said: PeriodSaid = { isRecovered: true }
-  return [{ kind: 'period', origin: 'push', statedAt: at, subject: object.id, ids: idsOf(subscription, object.id, object.id), said }]
+  return [{ kind: 'period', origin: 'push', statedAt: at, subject: object.id, ids: invoiceIds(subscription, object.id, object.id), said }]
 }
 
 /** Events say that something happened: every one asks for a refresh, and adds what the state of today does not show any more. */
 export function readStripeNotification(recorded: RecordedNotification): NotificationRead {
-  const event = decodeRecorded(recorded)
-  const notification = signedNotification(event)
+  const event = decodeRecordedEvent(recorded)
+  const notification = signedStripeEvent(event)
   if (!notification) return { is: 'ignored', type: event.type }
   const { environment, lane } = notification
   const statements = [...switched(event), ...failed(event, lane)]

@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 import type { Asking, Swept, SweptNotification } from '../store-client.ts'
-import { decodeEvent, EVENT_TYPES, signedNotification } from './events.ts'
+import { decodeStripeEvent, STRIPE_EVENT_TYPES, signedStripeEvent } from './events.ts'
 import { askStripe, expectObject, type StripeDeps } from './session.ts'
 
 /** Stripe keeps events for 30 days. */
@@ -14,8 +14,8 @@ type Filter = { types: string[]; created: { gte: number } }
 /** An event of a list is the body of its push. */
 function swept(event: Stripe.Event): SweptNotification[] {
   const body = Buffer.from(JSON.stringify(event))
-  const decoded = decodeEvent(body)
-  const notification = typeof decoded === 'string' || decoded.isConnect ? null : signedNotification(decoded)
+  const decoded = decodeStripeEvent(body)
+  const notification = typeof decoded === 'string' || decoded.isConnect ? null : signedStripeEvent(decoded)
   return notification ? [{ notification, body }] : []
 }
 
@@ -40,10 +40,10 @@ async function* eventsOf(deps: StripeDeps, filter: Filter, asking: Asking): Asyn
  * The events of interest since a time in ms, at most 30 days ago, page by page and each a request, in the form of pushes. It ends after the first
  * page that Stripe does not answer.
  */
-export async function* recentEvents(deps: StripeDeps, sinceMs: number, asking: Asking): AsyncGenerator<Swept, void, void> {
+export async function* recentStripeEvents(deps: StripeDeps, sinceMs: number, asking: Asking): AsyncGenerator<Swept, void, void> {
   const gte = Math.floor(Math.max(sinceMs, deps.now() - REACH_MS) / 1000)
-  for (let at = 0; at < EVENT_TYPES.length; at += TYPES_PER_REQUEST) {
-    const types = EVENT_TYPES.slice(at, at + TYPES_PER_REQUEST)
+  for (let at = 0; at < STRIPE_EVENT_TYPES.length; at += TYPES_PER_REQUEST) {
+    const types = STRIPE_EVENT_TYPES.slice(at, at + TYPES_PER_REQUEST)
     for await (const page of eventsOf(deps, { types, created: { gte } }, asking)) {
       yield page
       if (page.is !== 'swept') return

@@ -1,24 +1,25 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import type { Asking, StoreAnswer } from '../store-client.ts'
-import { askSubscription, type Known } from './ask-subscription.ts'
-import { findSubscription, targetOf } from './find-subscription.ts'
-import { subscriptionReports } from './reports.ts'
+import { askStripeSubscription, type KnownSubscription } from './ask-subscription.ts'
+import { findSubscription, laneTargetOf } from './find-subscription.ts'
+import { stripeReports } from './reports.ts'
 import { askStripe, type StripeDeps } from './session.ts'
 
-export const environmentOf = ({ subscription }: Known): EnvironmentKind => (subscription.livemode ? 'production' : 'sandbox')
+export const environmentOfSubscription = ({ subscription }: KnownSubscription): EnvironmentKind =>
+  subscription.livemode ? 'production' : 'sandbox'
 
 /** Asks for the lineages of a lane: a subscription, or the invoice or payment of one. What belongs to no subscription has no lineages. */
-export async function refreshLane(deps: StripeDeps, lane: string, asking: Asking): Promise<StoreAnswer> {
-  const target = targetOf(lane)
+export async function refreshStripeLane(deps: StripeDeps, lane: string, asking: Asking): Promise<StoreAnswer> {
+  const target = laneTargetOf(lane)
   if (!target) return { is: 'unknown' }
   const answer = await askStripe(deps, asking, async session => {
     const subscription = await findSubscription(session, target)
-    return subscription === null ? null : askSubscription(session, subscription)
+    return subscription === null ? null : askStripeSubscription(session, subscription)
   })
   if (answer.is !== 'answer') return answer
   if (answer.value === null) return { is: 'reports', environment: asking.environment, reports: [] }
-  const environment = environmentOf(answer.value)
-  const [first, ...others] = subscriptionReports(answer.value)
+  const environment = environmentOfSubscription(answer.value)
+  const [first, ...others] = stripeReports(answer.value)
   if (!first) return { is: 'reports', environment, reports: [] }
   // Notifications were recorded under the name of the lane: the erasure of the lineage finds them by the alias.
   const aliases = target.object === 'subscription' ? [] : [lane]

@@ -124,7 +124,7 @@ type Page<Item> = { object: string; data: Item[]; has_more: boolean }
 export type PageParams = { limit: number; starting_after?: string }
 
 /** The pages of a list, one after the other. */
-export async function* pagesOf<Item extends { id: string }>(
+export async function* stripePages<Item extends { id: string }>(
   list: (params: PageParams) => Promise<Page<Item>>,
   first?: Page<Item>,
 ): AsyncGenerator<Page<Item>, void, void> {
@@ -144,7 +144,7 @@ export async function allOf<Item extends { id: string }>(
 ): Promise<{ all: Item[]; isWhole: boolean }> {
   const all: Item[] = []
   let pages = 0
-  for await (const { data, has_more } of pagesOf(list, first)) {
+  for await (const { data, has_more } of stripePages(list, first)) {
     all.push(...data)
     pages += 1
     if (pages === MOST_PAGES) return { all, isWhole: !has_more }

@@ -11,10 +11,10 @@ export const itemLineage = (subscription: string, item: string, isMain: boolean)
  * A transaction is an invoice, as far as it is about one item. `begins` in seconds: of a further period that the invoice has of the item, as when a
  * change is charged with the renewal after it; null: of its only or regular one.
  */
-export const subjectOf = (invoice: string, item: string, isMain: boolean, begins: number | null): string =>
+export const invoiceSubject = (invoice: string, item: string, isMain: boolean, begins: number | null): string =>
   [invoice, ...(isMain ? [] : [item]), ...(begins === null ? [] : [String(begins)])].join(':')
 
-export const idsOf = (subscription: string, invoice: string, subject: string): TransactionIds => ({
+export const invoiceIds = (subscription: string, invoice: string, subject: string): TransactionIds => ({
   transaction: subject === invoice ? null : subject,
   originalTransaction: null,
   token: null,
