@@ -51,14 +51,20 @@ test.each([
 test('unknown: a live subscription in the sandbox', async () =>
   expect(await confirm('sub_1', 'prod_pro', { ...fixture.asking, environment: 'sandbox' })).toEqual({ is: 'unknown' }))
 
-test('an item whose product was changed is of the new product only', async () => {
+test('an item whose product was changed: the new product only, and until it is charged the period that was paid', async () => {
   const one = fixture.server.subscriptions.get('sub_new')!
   const [item] = one.items.data
-  fixture.server.subscriptions.set('sub_new', {
-    ...one,
-    items: { ...one.items, data: [{ ...item!, price: { ...item!.price, product: 'prod_max' } }] },
-  })
+  const changed = { ...item!, price: { ...item!.price, product: 'prod_max' } }
+  fixture.server.subscriptions.set('sub_new', { ...one, items: { ...one.items, data: [changed] } })
   expect(await confirm('sub_new', 'prod_pro')).toEqual({ is: 'unknown' })
+  expect(await confirm('sub_new', 'prod_max')).toMatchObject({ is: 'reports', lineage: 'sub_new', subject: 'in_sub_new_1' })
+})
+
+test('unknown: an item that was never charged', async () => {
+  const one = fixture.server.subscriptions.get('sub_new')!
+  const added = { ...one.items.data[0]!, id: 'si_added', price: { ...one.items.data[0]!.price, product: 'prod_added' } }
+  fixture.server.subscriptions.set('sub_new', { ...one, items: { ...one.items, data: [...one.items.data, added] } })
+  expect(await confirm('sub_new', 'prod_added')).toEqual({ is: 'unknown' })
 })
 
 test.each<[string, VendorReply, object]>([

@@ -1,15 +1,22 @@
 import type Stripe from 'stripe'
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
-import { secondOf, stated } from '../said.ts'
+import { secondOf } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
 
 const HOUR_SECONDS = 3600
 const text = (seconds: number): string => secondOf(seconds * 1000)
 
+/** When a period ends by its charge. The end of a trial may be moved, without a charge that says so. */
+function chargedUntil({ subscription: { status, trial_end } }: KnownSubscription, { price, begins, endsAt }: LineagePeriod): number {
+  if (price > 0n || trial_end === null || trial_end <= begins) return endsAt
+  return status === 'trialing' ? trial_end : Math.min(endsAt, trial_end)
+}
+
 /** The invoice of the period after the last one, while it is not paid. */
-export function renewalInvoice({ invoices }: KnownSubscription, { ends }: LineagePeriod): Stripe.Invoice | undefined {
-  return invoices.findLast(
+export function renewalInvoice(known: KnownSubscription, last: LineagePeriod): Stripe.Invoice | undefined {
+  const ends = chargedUntil(known, last)
+  return known.invoices.findLast(
     ({ invoice: { billing_reason, status }, lines }) =>
       billing_reason === 'subscription_cycle' && status !== 'paid' && lines.some(({ period }) => period.start >= ends),
   )?.invoice
@@ -21,7 +28,7 @@ export const hasFailed = (invoice: Stripe.Invoice | undefined): boolean =>
 
 export const isPaused = ({ pause_collection, status }: Stripe.Subscription): boolean => pause_collection !== null || status === 'paused'
 
-/** Stripe renews an hour before it charges, and a day or more before some payments arrive. Access must not end in that hour. */
+/** Stripe renews about an hour before it charges, and some payments take longer. Access must not end in that hour. */
 function endWhileCharging(renewal: Stripe.Invoice | undefined): number {
   const finalized = renewal?.status === 'draft' ? renewal.automatically_finalizes_at : renewal?.status_transitions.finalized_at
   const isOpen = renewal?.status === 'draft' || renewal?.status === 'open'
@@ -31,27 +38,26 @@ function endWhileCharging(renewal: Stripe.Invoice | undefined): number {
 /** What the state of the subscription says of the last period of an item. `isOwned`: the subscription still has the item. */
 export function lastPeriodSaid(known: KnownSubscription, period: LineagePeriod, isOwned: boolean): PeriodSaid {
   const { subscription, statedAt } = known
-  const { status, ended_at, trial_end } = subscription
+  const { status, ended_at } = subscription
   const renewal = renewalInvoice(known, period)
-  const ends = text(period.endsAt)
+  const end = chargedUntil(known, period)
+  const ends = text(end)
   // A charge for something else than the renewal may have failed: then the period goes on to its end.
-  const retry = period.endsAt * 1000 <= statedAt ? { ends, retrySince: ends, graceUntil: null } : { ends }
+  const retry = end * 1000 <= statedAt ? { ends, retrySince: ends, graceUntil: null } : { ends }
   if (!isOwned) return { ends }
   switch (status) {
     case 'trialing':
-    case 'active': {
+    case 'active':
       if (isPaused(subscription)) return { ends }
-      const isTrial = status === 'trialing' && period.price === 0n && trial_end !== null
-      const end = isTrial ? trial_end : Math.max(period.endsAt, endWhileCharging(renewal))
-      return { ends: text(end), retrySince: null, graceUntil: null }
-    }
+      return { ends: text(Math.max(end, endWhileCharging(renewal))), retrySince: null, graceUntil: null }
     case 'past_due':
     case 'unpaid':
       return retry
-    case 'canceled': {
-      const end = ended_at === null ? period.endsAt : Math.max(period.begins, Math.min(period.endsAt, ended_at))
-      return stated<PeriodSaid>({ ...(hasFailed(renewal) && retry), ends: text(end) })
-    }
+    case 'canceled':
+      return {
+        ...(hasFailed(renewal) && retry),
+        ends: text(ended_at === null ? end : Math.max(period.begins, Math.min(end, ended_at))),
+      }
     default:
       return { ends }
   }

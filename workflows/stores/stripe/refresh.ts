@@ -19,7 +19,7 @@ export async function refreshStripeLane(deps: StripeDeps, lane: string, asking: 
   if (answer.is !== 'answer') return answer
   if (answer.value === null) return { is: 'reports', environment: asking.environment, reports: [] }
   const environment = environmentOfSubscription(answer.value)
-  const [first, ...others] = stripeReports(answer.value)
+  const [first, ...others] = stripeReports(answer.value).reports
   if (!first) return { is: 'reports', environment, reports: [] }
   // Notifications were recorded under the name of the lane: the erasure of the lineage finds them by the alias.
   const aliases = target.object === 'subscription' ? [] : [lane]

@@ -91,8 +91,9 @@ function reportOf(known: KnownSubscription, { lineage, isMain, periods }: ItemLi
   }
 }
 
-/** What Stripe says of a subscription: one report for the subscription itself and one for each further item. */
-export function stripeReports(known: KnownSubscription): StoreReport[] {
+/** What Stripe says of a subscription: one report for the subscription itself and one for each further item. `lineages`: what they are made of. */
+export function stripeReports(known: KnownSubscription): { lineages: ItemLineage[]; reports: StoreReport[] } {
   const charged = chargedPeriods(known)
-  return itemLineages(known.subscription.id, charged).map(lineage => reportOf(known, lineage, charged))
+  const lineages = itemLineages(known.subscription.id, charged)
+  return { lineages, reports: lineages.map(lineage => reportOf(known, lineage, charged)) }
 }
