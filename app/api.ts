@@ -13,7 +13,7 @@ import type { BullBoard } from '../workers/bull-board.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
-import { storeClients } from '../workflows/stores/clients.ts'
+import { admitsOf, storeClients } from '../workflows/stores/clients.ts'
 import { storeVerifiers } from '../workflows/stores/verifiers.ts'
 import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
@@ -81,7 +81,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     publicUrl: config.publicUrl ?? '',
     unverifiedPurchases: config.unverifiedPurchases,
     verifiers: storeVerifiers(pool, clients),
-    stores: { admits: { apple: clients.apple.admit, google: clients.google.admit } },
+    stores: { admits: admitsOf(clients) },
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),

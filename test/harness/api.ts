@@ -27,7 +27,7 @@ import { integrationProbe } from '../../workflows/destinations/probe.ts'
 import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
-import { type StoresSetup, storeClients } from '../../workflows/stores/clients.ts'
+import { admitsOf, type StoresSetup, storeClients } from '../../workflows/stores/clients.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
@@ -70,7 +70,15 @@ const NOBODY = 'http://127.0.0.1:9'
 const UNREACHED: ReachStores = {
   appleRoots: undefined,
   appleOnlineChecks: false,
-  urls: { apple: NOBODY, appleSandbox: NOBODY, google: NOBODY, googleCerts: NOBODY },
+  urls: {
+    apple: NOBODY,
+    appleSandbox: NOBODY,
+    google: NOBODY,
+    googleCerts: NOBODY,
+    stripe: NOBODY,
+    paddle: NOBODY,
+    paddleSandbox: NOBODY,
+  },
 }
 
 /** What jobs about stores need. */
@@ -165,7 +173,6 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
   const reached = await storesFor(out, options.reachStores)
-  const { apple, google } = reached.stores
   const requests = await options.requestPool?.(database.url)
   const deps = {
     pool: requests ?? pool,
@@ -186,7 +193,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
     verifiers: options.verifiers ?? (options.reachStores ? storeVerifiers(pool, reached.stores) : {}),
-    stores: options.stores ?? { admits: options.reachStores ? { apple: apple.admit, google: google.admit } : {} },
+    stores: options.stores ?? { admits: options.reachStores ? admitsOf(reached.stores) : {} },
     backtests: backtestTurns(),
     // The tests that race requests of one project need all of the connections.
     turns: requestTurns(options.requestsAtOnce ?? 50, options.longestWaitMs),

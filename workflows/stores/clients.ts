@@ -1,13 +1,17 @@
 import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { Admit } from '../../domain/store-inbox/notification.ts'
+import type { StorePlatform } from '../../domain/stores/config.ts'
 import { outgoingFetch } from '../outgoing/fetch.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
 import { type AppStore, appStore } from './apple/client.ts'
 import { appleRootCertificate } from './apple/root-certificate.ts'
 import { type GooglePlay, googlePlay } from './google/client.ts'
+import { type PaddleBilling, paddleBilling } from './paddle/client.ts'
+import { type StripeStore, stripeStore } from './stripe/client.ts'
 
 /** The clients of all stores. One set for a process: they keep certificates that have been judged. */
-export type Stores = { apple: AppStore; google: GooglePlay }
+export type Stores = { apple: AppStore; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
 
 /** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
 export type StoresSetup = {
@@ -15,7 +19,7 @@ export type StoresSetup = {
   tokens: GoogleTokens
   appleRoots: Buffer[] | undefined
   appleOnlineChecks: boolean
-  urls: Record<'apple' | 'appleSandbox' | 'google' | 'googleCerts', string>
+  urls: Record<'apple' | 'appleSandbox' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox', string>
   unknownWord?: (field: string, word: string) => void
 }
 
@@ -36,5 +40,15 @@ export async function storeClients({ outgoing, tokens, appleRoots, appleOnlineCh
       now: Date.now,
       ...(unknownWord && { unknownWord }),
     }),
+    stripe: stripeStore({ outgoing, apiUrl: urls.stripe, now: Date.now }),
+    paddle: paddleBilling({ outgoing, urls: { production: urls.paddle, sandbox: urls.paddleSandbox }, now: Date.now }),
   }
 }
+
+/** Who checks the notifications of each store. */
+export const admitsOf = ({ apple, google, stripe, paddle }: Stores): Record<StorePlatform, Admit> => ({
+  apple: apple.admit,
+  google: google.admit,
+  stripe: stripe.admit,
+  paddle: paddle.admit,
+})

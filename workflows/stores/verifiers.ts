@@ -1,7 +1,7 @@
 import { environmentOf } from '../../domain/environment.ts'
 import type { Verifiers } from '../../domain/purchases/verification.ts'
 import { raiseAlerts, refusedCredentials } from '../../domain/store-inbox/alerts.ts'
-import { CONFIGURATION_OF_STORE } from '../../domain/stores/config.ts'
+import type { StorePlatform } from '../../domain/stores/config.ts'
 import type { Db } from '../../store/connect.ts'
 import { quotaOf } from './quota.ts'
 import type { ClaimAnswer, StoreClient } from './store-client.ts'
@@ -27,9 +27,9 @@ function verified(answer: ClaimAnswer): Verified {
 }
 
 /** Asks the stores about claimed purchases, within the part of their budgets that is kept for claims. */
-export function storeVerifiers(db: Db, clients: Record<'apple' | 'google', StoreClient>): Verifiers {
+export function storeVerifiers(db: Db, clients: Record<StorePlatform, StoreClient>): Verifiers {
   const by =
-    (store: keyof typeof clients): Verify =>
+    (store: StorePlatform): Verify =>
     async ({ claim, project, environment, config, secret, signal }) => {
       const settings = { project, enabled: config?.enabled ?? false, value: secret }
       const quota = quotaOf(db, { project, platform: store, environment: store === 'google' ? null : environment }, 'claim', signal)
@@ -38,6 +38,10 @@ export function storeVerifiers(db: Db, clients: Record<'apple' | 'google', Store
         await raiseAlerts(db, [refusedCredentials(project, store, await environmentOf(db, project, environment))])
       return verified(answer)
     }
-  const stores = Object.entries(CONFIGURATION_OF_STORE).filter(([, store]) => store in clients)
-  return Object.fromEntries(stores.map(([platform, store]) => [platform, by(store as keyof typeof clients)]))
+  return {
+    app_store: by('apple'),
+    play_store: by('google'),
+    stripe: by('stripe'),
+    paddle: by('paddle'),
+  }
 }

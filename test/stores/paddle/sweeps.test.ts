@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import type { SweptNotification } from '../../../workflows/stores/google/voided-purchases.ts'
+import type { SweptNotification } from '../../../workflows/stores/store-client.ts'
 import { paddleId } from '../../harness/stores/paddle.ts'
 import { type PaddleFixture, paddleArrival, paddleFixture } from '../../harness/stores/paddle-fixture.ts'
 import { type PaddlePush, paddlePush, paddleStory } from '../../harness/stores/paddle-story.ts'

@@ -1,12 +1,15 @@
 import { type GoogleTokens, requestWithToken, serviceAccount } from '../../outgoing/google-token.ts'
 import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
+import { jsonObject, laterAfter } from '../http-answer.ts'
 import { overQuota } from '../quota.ts'
-import type { Asking, StoreAnswer } from '../store-client.ts'
+import type { Asking, NoAnswer } from '../store-client.ts'
+import { storeTime } from '../store-time.ts'
+
+export type { NoAnswer } from '../store-client.ts'
 
 export const PUBLISHER_SCOPE = 'https://www.googleapis.com/auth/androidpublisher'
 /** A thousand orders have over a megabyte. */
 const ANSWER_BYTES = 8 * 1024 * 1024
-const FAR_OFF_MS = 5 * 60_000
 
 export type PlayDeps = {
   outgoing: Outgoing
@@ -18,38 +21,13 @@ export type PlayDeps = {
   unknownWord?: (field: string, word: string) => void
 }
 
-export type NoAnswer = Exclude<StoreAnswer, { is: 'reports' }>
 /** `statedAt`: store time of the answer in ms. forbidden: the service account lacks a permission for this address alone. */
 export type ApiAnswer<Body> = { is: 'answer'; body: Body; statedAt: number } | { is: 'forbidden' } | NoAnswer
 
 export type PlayRequest = { method: 'GET' | 'POST'; path: string; query?: URLSearchParams; body?: object }
 
-/** End of the second in the `Date` header of a store's answer; our own time where the store's is absent or far off. */
-export function storeTime(header: string | string[] | undefined, now: number): number {
-  const end = Date.parse(String(header ?? '')) + 999
-  return Number.isNaN(end) || Math.abs(end - now) > FAR_OFF_MS ? now : end
-}
-
-/** Why a response of a store is none that can be used now. */
-export function laterAfter(response: OutgoingResponse): NoAnswer {
-  if (response.is === 'error') return { is: 'later', why: response.error, afterMs: null }
-  const afterMs = response.retryAfterSeconds === null ? null : response.retryAfterSeconds * 1000
-  return { is: 'later', why: `http_${response.status}`, afterMs }
-}
-
 /** Google says with 403 that a quota is used up, too. */
 const isQuota = (text: string) => /rateLimitExceeded|quotaExceeded|RATE_LIMIT_EXCEEDED|RESOURCE_EXHAUSTED/i.test(text)
-
-/** A JSON object; null: it is none. */
-export function jsonObject(text: string): object | null {
-  try {
-    // An acknowledgement is answered with nothing.
-    const value = JSON.parse(text === '' ? '{}' : text)
-    return typeof value === 'object' && value !== null ? value : null
-  } catch {
-    return null
-  }
-}
 
 function withoutToken(response: OutgoingResponse): NoAnswer {
   const isRefusal = response.is === 'response' && [400, 401, 403].includes(response.status)

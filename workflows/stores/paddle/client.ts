@@ -1,6 +1,4 @@
-import type { NoAnswer } from '../google/developer-api.ts'
-import type { Swept } from '../google/voided-purchases.ts'
-import type { Asking, StoreClient } from '../store-client.ts'
+import type { Asking, NoAnswer, StoreClient, Swept } from '../store-client.ts'
 import { admitPaddleEvent } from './admit.ts'
 import { type PaddleSubscriptionPage, type PaddleSubscriptionRange, paddleSubscriptions } from './all-subscriptions.ts'
 import { confirmPaddleClaim } from './confirm.ts'

@@ -1,5 +1,4 @@
-import type { Swept, SweptNotification } from '../google/voided-purchases.ts'
-import type { Asking } from '../store-client.ts'
+import type { Asking, Swept, SweptNotification } from '../store-client.ts'
 import type { PaddleEvent } from './answers.ts'
 import { isPaddleEvent, PADDLE_EVENT_TYPES, signedPaddleEvent } from './event.ts'
 import { askPaddlePage, type PaddleDeps } from './paddle-api.ts'

@@ -1,6 +1,5 @@
 import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
-import { stated } from '../google/order-statements.ts'
-import { secondOf } from '../google/values.ts'
+import { secondOf, stated } from '../said.ts'
 import { type PaddleSubscription, paddleAccount } from './answers.ts'
 import { paddleAmount, paddlePrice } from './money.ts'
 import { paddleIds } from './plan-periods.ts'

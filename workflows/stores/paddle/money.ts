@@ -1,4 +1,4 @@
-import { exactDecimal } from '../google/values.ts'
+import { exactDecimal } from '../../../domain/decimal.ts'
 
 const SHARE_DIGITS = 6
 

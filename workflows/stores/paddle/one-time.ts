@@ -1,6 +1,5 @@
 import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
-import { stated } from '../google/order-statements.ts'
-import { secondOf } from '../google/values.ts'
+import { secondOf, stated } from '../said.ts'
 import { isPaidTransaction, type PaddleAdjustment, type PaddleCustomData, type PaddleTransaction, paddleAccount } from './answers.ts'
 import { chargedItems, paddleBilledAt } from './charged-items.ts'
 import { paddleChargeSaid, paddleIds } from './plan-periods.ts'

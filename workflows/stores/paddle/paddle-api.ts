@@ -1,8 +1,10 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import { storeKeys } from '../../../domain/stores/config.ts'
 import type { Outgoing } from '../../outgoing/outgoing.ts'
-import { jsonObject, laterAfter, type NoAnswer, storeTime } from '../google/developer-api.ts'
-import type { Asking } from '../store-client.ts'
+import { jsonObject, laterAfter } from '../http-answer.ts'
+import { overQuota } from '../quota.ts'
+import type { Asking, NoAnswer } from '../store-client.ts'
+import { storeTime } from '../store-time.ts'
 
 /** 30 transactions with their items and payments have some 200 KiB. */
 const ANSWER_BYTES = 8 * 1024 * 1024
@@ -24,11 +26,13 @@ const hasId = (value: unknown): value is WithId => typeof value === 'object' && 
 async function ask<Value>(
   { outgoing, urls, now }: PaddleDeps,
   path: string,
-  { settings, environment, signal }: Asking,
+  { settings, environment, signal, quota }: Asking,
   read: (answer: object) => Value | undefined,
 ): Promise<PaddleAnswer<Value>> {
   const { apiKey } = storeKeys(environment, settings.value)
   if (!settings.enabled || apiKey === null) return { is: 'refused', why: 'not_connected' }
+  const waitMs = (await quota?.take()) ?? null
+  if (waitMs !== null) return overQuota(waitMs)
   const response = await outgoing.request({
     method: 'GET',
     url: `${urls[environment]}${path}`,
@@ -52,8 +56,11 @@ async function ask<Value>(
     case 401:
     case 403:
       return { is: 'refused', why: `http_${response.status}` }
-    default:
-      return laterAfter(response)
+    default: {
+      const answer = laterAfter(response)
+      if (answer.is === 'later' && answer.why === 'http_429') await quota?.rest(answer.afterMs)
+      return answer
+    }
   }
 }
 

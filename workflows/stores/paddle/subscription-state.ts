@@ -1,6 +1,5 @@
 import type { RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
-import { stated } from '../google/order-statements.ts'
-import { secondOf } from '../google/values.ts'
+import { secondOf, stated } from '../said.ts'
 import type { PaddleSubscription } from './answers.ts'
 import { paddleAutoRenews } from './read-event.ts'
 

@@ -1,0 +1,177 @@
+import type Stripe from 'stripe'
+import { type Asked, type VendorReply, vendor } from '../vendor.ts'
+
+export const LIVE_KEY = 'sk_live_123'
+export const TEST_KEY = 'sk_test_123'
+
+/** The objects of one account that the local server knows, newest last, as Stripe keeps them. Parts that are not read are left out. */
+export type StripeState = {
+  customers: Map<string, Stripe.Customer>
+  subscriptions: Map<string, Stripe.Subscription>
+  invoices: Map<string, Stripe.Invoice>
+  invoicePayments: Map<string, Stripe.InvoicePayment>
+  charges: Map<string, Stripe.Charge>
+  refunds: Map<string, Stripe.Refund>
+  disputes: Map<string, Stripe.Dispute>
+  checkouts: Map<string, Stripe.Checkout.Session>
+  events: Map<string, Stripe.Event>
+}
+
+export type StripeServer = StripeState & {
+  url: string
+  asked: Asked[]
+  /** Paths of the requests, in order. */
+  calls(): string[]
+  /** The most that a page of a list has, whatever is asked for. */
+  pageSize: number
+  /** The most that a list within an object has. */
+  innerSize: number
+  /** In the place of an answer; undefined: the right one. */
+  instead: (asked: Asked) => VendorReply | Promise<VendorReply> | undefined
+  /** Forgets everything. */
+  clear(): void
+  close(): Promise<void>
+}
+
+type Thing = { id: string; livemode?: boolean; created?: number }
+
+const fault = (status: number, code: string): VendorReply => ({
+  status,
+  body: { error: { type: 'invalid_request_error', code, message: code } },
+})
+const NOT_FOUND = fault(404, 'resource_missing')
+const KINDS = [
+  'customers',
+  'subscriptions',
+  'invoices',
+  'invoicePayments',
+  'charges',
+  'refunds',
+  'disputes',
+  'checkouts',
+  'events',
+] as const
+const emptyState = () => Object.fromEntries(KINDS.map(kind => [kind, new Map()])) as unknown as StripeState
+
+/** Stripe's API as far as the client asks it: objects and lists, of live or of test mode by the key. */
+export async function stripeServer(): Promise<StripeServer> {
+  const state = emptyState()
+
+  /** Newest first, in pages. */
+  function listOf<Item extends Thing>(all: Iterable<Item>, { query }: Pick<Asked, 'query'>, most = server.pageSize): VendorReply {
+    const since = Number(query.get('created[gte]') ?? 0)
+    const found = [...all].reverse().filter(({ created }) => created === undefined || created >= since)
+    const after = query.get('starting_after')
+    const at = after === null ? 0 : found.findIndex(({ id }) => id === after) + 1
+    const size = Math.min(most, Number(query.get('limit') ?? 10))
+    return { status: 200, body: { object: 'list', data: found.slice(at, at + size), has_more: found.length > at + size, url: '/' } }
+  }
+
+  const innerList = <Item>(all: Item[]) => ({
+    object: 'list' as const,
+    data: all.slice(0, server.innerSize),
+    has_more: all.length > server.innerSize,
+    url: '/',
+  })
+  const shownInvoice = (invoice: Stripe.Invoice): Stripe.Invoice => ({
+    ...invoice,
+    lines: innerList(invoice.lines.data),
+    payments: innerList([...state.invoicePayments.values()].filter(payment => payment.invoice === invoice.id)),
+  })
+  const refundsOf = (charge: string) => [...state.refunds.values()].filter(refund => refund.charge === charge)
+  const shownCharge = (charge: Stripe.Charge): Stripe.Charge => ({ ...charge, refunds: innerList(refundsOf(charge.id)) })
+
+  function one(path: string, id: string, isLive: boolean): VendorReply {
+    const found = (state as unknown as Record<string, Map<string, Thing>>)[path]?.get(id)
+    if (!found || found.livemode === !isLive) return NOT_FOUND
+    if (path === 'invoices') return { status: 200, body: shownInvoice(found as Stripe.Invoice) }
+    if (path === 'charges') return { status: 200, body: shownCharge(found as Stripe.Charge) }
+    if (path !== 'subscriptions') return { status: 200, body: found }
+    const subscription = found as Stripe.Subscription
+    const customer = state.customers.get(subscription.customer as string) ?? {
+      id: subscription.customer,
+      object: 'customer',
+      deleted: true,
+    }
+    return { status: 200, body: { ...subscription, items: innerList(subscription.items.data), customer } }
+  }
+
+  function many(path: string, asked: Asked, isLive: boolean): VendorReply {
+    const { query } = asked
+    const by = (name: string) => query.get(name)
+    switch (path) {
+      case 'subscriptions':
+        return listOf(
+          [...state.subscriptions.values()].filter(({ livemode }) => livemode === isLive),
+          asked,
+        )
+      case 'subscription_items':
+        return listOf(state.subscriptions.get(by('subscription')!)?.items.data.toReversed() ?? [], asked)
+      case 'invoices': {
+        const of = [...state.invoices.values()].filter(({ parent }) => parent?.subscription_details?.subscription === by('subscription'))
+        return listOf(of.map(shownInvoice), asked)
+      }
+      case 'invoice_payments': {
+        const intent = by('payment[payment_intent]')
+        const isOf = ({ invoice, payment }: Stripe.InvoicePayment) =>
+          intent ? payment.payment_intent === intent : invoice === by('invoice')
+        const found = [...state.invoicePayments.values()].filter(isOf)
+        const expanded = found.map(payment => ({ ...payment, invoice: shownInvoice(state.invoices.get(payment.invoice as string)!) }))
+        return listOf(query.has('expand[0]') ? expanded : found.toReversed(), asked)
+      }
+      case 'charges':
+        return listOf([...state.charges.values()].filter(({ customer }) => customer === by('customer')).map(shownCharge), asked)
+      case 'refunds':
+        return listOf(refundsOf(by('charge')!).toReversed(), asked)
+      case 'disputes':
+        return listOf(
+          [...state.disputes.values()].filter(({ charge }) => charge === by('charge')),
+          asked,
+        )
+      case 'checkout/sessions':
+        return listOf(
+          [...state.checkouts.values()].filter(({ subscription }) => subscription === by('subscription')),
+          asked,
+        )
+      case 'events': {
+        const types = [...query].flatMap(([name, value]) => (name.startsWith('types[') ? [value] : []))
+        if (types.length > 20) return fault(400, 'parameter_invalid')
+        return listOf(
+          [...state.events.values()].filter(({ type, livemode }) => types.includes(type) && livemode === isLive),
+          asked,
+        )
+      }
+      default:
+        return NOT_FOUND
+    }
+  }
+
+  function answer(asked: Asked): VendorReply {
+    const key = /^Bearer (.*)$/.exec(asked.headers.authorization ?? '')?.[1]
+    if (key !== LIVE_KEY && key !== TEST_KEY) return fault(401, 'api_key_invalid')
+    const isLive = key === LIVE_KEY
+    const path = asked.path.replace('/v1/', '')
+    const [, invoice] = /^invoices\/([^/]+)\/lines$/.exec(path) ?? []
+    if (invoice !== undefined) return listOf(state.invoices.get(invoice)?.lines.data.toReversed() ?? [], asked)
+    const [, kind, id] = /^(subscriptions|invoices|charges)\/([^/]+)$/.exec(path) ?? []
+    return kind !== undefined ? one(kind, id!, isLive) : many(path, asked, isLive)
+  }
+
+  const http = await vendor(async asked => (await server.instead(asked)) ?? answer(asked))
+  const server: StripeServer = {
+    ...state,
+    url: http.url,
+    asked: http.asked,
+    calls: () => http.asked.map(({ path }) => path.replace('/v1/', '')),
+    pageSize: 100,
+    innerSize: 10,
+    instead: () => undefined,
+    clear() {
+      for (const kind of KINDS) state[kind].clear()
+      Object.assign(server, { pageSize: 100, innerSize: 10, instead: () => undefined })
+      http.asked.length = 0
+    },
+    close: http.close,
+  }
+  return server
+}

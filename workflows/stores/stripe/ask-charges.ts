@@ -1,0 +1,76 @@
+import type Stripe from 'stripe'
+import { allOf, type StripeSession } from './session.ts'
+
+const DAY_SECONDS = 86_400
+
+/** What went back of a charge, in the smallest unit, and when the last part of it did, in seconds. */
+type Back = { amount: bigint; at: number }
+type KnownCharge = { charge: Stripe.Charge; back: Back | null }
+
+/** `isWhole` false: there are older charges of the customer. */
+export type AskedCharges = { charges: KnownCharge[]; names: Map<string, string[]>; isWhole: boolean }
+
+/** Of all payments of an invoice. `back` null: nothing went back; undefined: it is not known. `country`: of the card. */
+export type InvoicePayments = { back: Back | null | undefined; country: string | null }
+
+const idOf = (value: string | { id: string } | null | undefined): string | null => (typeof value === 'string' ? value : (value?.id ?? null))
+
+/** What has failed or was withdrawn has not gone back. Stripe counts what is under way as refunded, too. */
+const COUNTED = ['succeeded', 'pending']
+
+async function backOf({ stripe }: StripeSession, charge: Stripe.Charge): Promise<Back | null> {
+  const refunds =
+    charge.amount_refunded > 0 || (charge.refunds?.data.length ?? 0) > 0
+      ? await allOf(page => stripe.refunds.list({ charge: charge.id, ...page }), charge.refunds ?? undefined)
+      : null
+  const disputes = charge.disputed ? await allOf(page => stripe.disputes.list({ charge: charge.id, ...page })) : null
+  const parts = [
+    ...(refunds?.all ?? []).filter(({ status }) => COUNTED.includes(status ?? '')),
+    ...(disputes?.all ?? []).filter(({ status }) => status === 'lost'),
+  ]
+  if (parts.length === 0) return null
+  const sum = parts.reduce((all, { amount }) => all + BigInt(amount), 0n)
+  const most = BigInt(charge.amount)
+  return { amount: sum < most ? sum : most, at: Math.max(...parts.map(({ created }) => created)) }
+}
+
+/** The names of the charges and payment intents that paid an invoice. */
+async function namesOf({ stripe }: StripeSession, { id, status, payments }: Stripe.Invoice): Promise<string[]> {
+  if (status !== 'paid' || !payments) return []
+  const { all } = await allOf(page => stripe.invoicePayments.list({ invoice: id, ...page }), payments)
+  return all.filter(one => one.status === 'paid').flatMap(({ payment }) => idOf(payment.payment_intent) ?? idOf(payment.charge) ?? [])
+}
+
+/**
+ * The charges of a subscription's invoices. An invoice names its payments, and not what became of them: one list of the customer's charges has that
+ * for all invoices, where each invoice would need a request of its own.
+ */
+export async function askCharges(
+  session: StripeSession,
+  { customer, created }: Stripe.Subscription,
+  invoices: Stripe.Invoice[],
+): Promise<AskedCharges> {
+  const names = new Map<string, string[]>()
+  for (const invoice of invoices) names.set(invoice.id, await namesOf(session, invoice))
+  const wanted = new Set([...names.values()].flat())
+  if (wanted.size === 0) return { charges: [], names, isWhole: true }
+  const oldest = Math.min(created, ...invoices.map(invoice => invoice.created)) - DAY_SECONDS
+  const filter = { customer: idOf(customer)!, created: { gte: oldest }, expand: ['data.refunds'] }
+  const { all, isWhole } = await allOf(page => session.stripe.charges.list({ ...filter, ...page }))
+  const charges: KnownCharge[] = []
+  for (const charge of all)
+    if (charge.status === 'succeeded' && [charge.id, idOf(charge.payment_intent)].some(name => name !== null && wanted.has(name)))
+      charges.push({ charge, back: await backOf(session, charge) })
+  return { charges, names, isWhole }
+}
+
+/** What is known of the payments of an invoice. One that was paid without a charge, as from a balance, has nothing that could go back. */
+export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: AskedCharges): InvoicePayments {
+  const wanted = names.get(id) ?? []
+  const paid = charges.filter(({ charge }) => wanted.includes(charge.id) || wanted.includes(idOf(charge.payment_intent) ?? ''))
+  const country = paid.map(({ charge }) => charge.payment_method_details?.card?.country ?? null).find(one => one !== null) ?? null
+  if (paid.length === 0 && wanted.length > 0 && !isWhole) return { back: undefined, country }
+  const backs = paid.flatMap(({ back }) => back ?? [])
+  if (backs.length === 0) return { back: null, country }
+  return { back: { amount: backs.reduce((all, { amount }) => all + amount, 0n), at: Math.max(...backs.map(({ at }) => at)) }, country }
+}

@@ -1,0 +1,54 @@
+import type Stripe from 'stripe'
+import { type AskedCharges, askCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
+import { allOf, expectObject, type StripeSession, unless } from './session.ts'
+
+export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }
+
+/** Everything that Stripe says of a subscription. `invoices`: in the order of their creation. `isWhole` false: older ones are left out. */
+export type KnownSubscription = {
+  subscription: Stripe.Subscription
+  items: Stripe.SubscriptionItem[]
+  customer: Stripe.Customer | null
+  accountId: string | null
+  invoices: KnownInvoice[]
+  isWhole: boolean
+  statedAt: number
+}
+
+/** Not paid for the first time yet, or never: there is no purchase. */
+export const wasEverPaid = ({ status }: Stripe.Subscription): boolean => status !== 'incomplete' && status !== 'incomplete_expired'
+
+const userIn = (metadata: Stripe.Metadata | null | undefined): string | null => metadata?.user_id || null
+
+/** What the app told Stripe about the account. The key of a project may be one that is not permitted to read checkouts. */
+async function accountOf({ stripe }: StripeSession, subscription: Stripe.Subscription, customer: Stripe.Customer | null) {
+  const named = userIn(subscription.metadata) ?? userIn(customer?.metadata)
+  if (named !== null) return named
+  const sessions = await unless('refused', stripe.checkout.sessions.list({ subscription: subscription.id, limit: 1 }))
+  return (sessions && expectObject(sessions, 'list').data[0]?.client_reference_id) || null
+}
+
+async function linesOf({ stripe }: StripeSession, { id, lines }: Stripe.Invoice): Promise<Stripe.InvoiceLineItem[]> {
+  return (await allOf(page => stripe.invoices.listLineItems(id, page), expectObject(lines, 'list'))).all
+}
+
+const byCreation = (a: Stripe.Invoice, b: Stripe.Invoice) => a.created - b.created || (a.id < b.id ? -1 : 1)
+
+/** Of a subscription that was never paid nothing else is asked for. */
+export async function askStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
+  const { stripe } = session
+  const asked = await stripe.subscriptions.retrieve(id, { expand: ['customer', 'default_payment_method'] })
+  const subscription = expectObject(asked, 'subscription')
+  const customer = typeof subscription.customer === 'string' || subscription.customer.deleted ? null : subscription.customer
+  const common = { subscription, customer }
+  if (!wasEverPaid(subscription))
+    return { ...common, items: [], accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
+  const items = await allOf(page => stripe.subscriptionItems.list({ subscription: id, ...page }), expectObject(subscription.items, 'list'))
+  const { all, isWhole } = await allOf(page => stripe.invoices.list({ subscription: id, expand: ['data.payments'], ...page }))
+  const charges: AskedCharges = await askCharges(session, subscription, all)
+  const invoices: KnownInvoice[] = []
+  for (const invoice of all.sort(byCreation))
+    invoices.push({ invoice, lines: await linesOf(session, invoice), payments: paymentsOf(invoice, charges) })
+  const accountId = await accountOf(session, subscription, customer)
+  return { ...common, items: items.all, accountId, invoices, isWhole, statedAt: session.statedAt() }
+}

@@ -1,0 +1,85 @@
+import type Stripe from 'stripe'
+import type { KnownInvoice, KnownSubscription } from './ask-subscription.ts'
+
+/**
+ * What a paid invoice charges for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a period, after a
+ * change. `isRegular`: the one period of the item that the invoice is there for. `key`: its name within the invoice.
+ */
+export type ChargedPeriod = {
+  key: string
+  item: string
+  product: string
+  begins: number
+  ends: number
+  price: bigint
+  isProration: boolean
+  isRegular: boolean
+  of: KnownInvoice
+}
+
+/** What an invoice gives back for the rest of a period, because the item was changed or removed at `at`. `units` > 0, or 0 for what was free. */
+export type Credit = { item: string; at: number; units: bigint; invoice: string }
+
+export type Charged = { periods: ChargedPeriod[]; credits: Credit[] }
+
+const sum = (amounts: number[] | undefined): bigint => (amounts ?? []).reduce((all, amount) => all + BigInt(amount), 0n)
+
+/** As charged for the whole quantity: after the discounts, with the tax that comes on top. */
+export const linePrice = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLineItem): bigint =>
+  BigInt(amount) -
+  sum(discount_amounts?.map(discount => discount.amount)) +
+  sum(taxes?.filter(({ tax_behavior }) => tax_behavior === 'exclusive').map(tax => tax.amount))
+
+type ItemLine = { item: string; product: string; isProration: boolean }
+
+/** The item that a line is about; null: of none, as a charge that the app has added to the invoice. */
+function itemOf({ items, subscription }: KnownSubscription, { parent, pricing }: Stripe.InvoiceLineItem): ItemLine | null {
+  const product = pricing?.price_details?.product
+  const details = parent?.subscription_item_details
+  if (details) {
+    const { subscription_item: item, proration: isProration } = details
+    const current = items.find(({ id }) => id === item)?.price.product
+    const named = product ?? (typeof current === 'string' ? current : current?.id)
+    return named === undefined ? null : { item, product: named, isProration }
+  }
+  // A change may be charged as an item of the invoice, which names the product only.
+  const added = parent?.invoice_item_details
+  if (!added?.proration || added.subscription !== subscription.id || product === undefined) return null
+  const item = items.find(({ price }) => price.product === product)?.id
+  return item === undefined ? null : { item, product, isProration: true }
+}
+
+/** Lines of one item and time are one period: a price with tiers has a line for each. */
+function ofInvoice(known: KnownSubscription, of: KnownInvoice): Charged {
+  const groups = new Map<string, ChargedPeriod>()
+  const credits: Credit[] = []
+  for (const line of of.lines) {
+    const found = itemOf(known, line)
+    if (!found) continue
+    const { start: begins, end: ends } = line.period
+    const price = linePrice(line)
+    if (found.isProration && price <= 0n) {
+      credits.push({ item: found.item, at: begins, units: -price, invoice: of.invoice.id })
+      continue
+    }
+    const key = [found.item, begins, ends, found.isProration].join()
+    const group = groups.get(key)
+    if (group) group.price += price
+    else groups.set(key, { ...found, key, begins, ends, price, isRegular: false, of })
+  }
+  const periods = [...groups.values()].filter(({ price, begins, ends }) => price >= 0n && ends > begins)
+  for (const item of new Set(periods.map(period => period.item))) regularOf(periods.filter(period => period.item === item)).isRegular = true
+  return { periods, credits }
+}
+
+const regularOf = (periods: ChargedPeriod[]): ChargedPeriod =>
+  periods.reduce((best, one) => {
+    if (best.isProration !== one.isProration) return best.isProration ? one : best
+    return one.begins > best.begins ? one : best
+  })
+
+/** What the paid invoices charge and credit, in the order of the invoices. */
+export function chargedPeriods(known: KnownSubscription): Charged {
+  const all = known.invoices.filter(({ invoice }) => invoice.status === 'paid').map(of => ofInvoice(known, of))
+  return { periods: all.flatMap(({ periods }) => periods), credits: all.flatMap(({ credits }) => credits) }
+}

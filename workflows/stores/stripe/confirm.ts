@@ -1,0 +1,31 @@
+import type { PeriodStatement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
+import { askStripeSubscription } from './ask-subscription.ts'
+import { environmentOfSubscription } from './refresh.ts'
+import { stripeReports } from './reports.ts'
+import { askStripe, type StripeDeps } from './session.ts'
+import { isStripeId } from './subjects.ts'
+
+/** The periods of a report, the latest first. */
+const periodsIn = ({ statements }: StoreReport): PeriodStatement[] =>
+  statements.filter(statement => statement.kind === 'period').sort((a, b) => ((a.said.begins ?? '') < (b.said.begins ?? '') ? 1 : -1))
+
+/**
+ * Confirms a claimed purchase: the subscription has an item of the product, and the item was paid. Its latest period of the product is the claimed
+ * one. Stripe may charge a change of the product with the renewal only: until then it is the latest of the item, with the product that was paid.
+ */
+export async function confirmStripeClaim(deps: StripeDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+  if (claim.platform !== 'stripe' || claim.subscription === null) throw new Error('not a claim of Stripe')
+  const { subscription, product } = claim
+  if (!isStripeId(subscription)) return { is: 'unknown' }
+  const answer = await askStripe(deps, asking, session => askStripeSubscription(session, subscription))
+  if (answer.is !== 'answer') return answer
+  const known = answer.value
+  const item = known.items.find(({ price }) => price.product === product)
+  const { lineages, reports } = stripeReports(known)
+  const lineage = lineages.find(({ periods }) => periods.some(period => period.item === item?.id))?.lineage
+  const periods = reports.filter(report => report.lineage === lineage).flatMap(periodsIn)
+  const claimed = periods.find(({ said }) => said.product === product) ?? periods[0]
+  if (lineage === undefined || !claimed) return { is: 'unknown' }
+  return { is: 'reports', environment: environmentOfSubscription(known), reports, lineage, subject: claimed.subject }
+}

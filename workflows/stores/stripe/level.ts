@@ -1,0 +1,26 @@
+import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { ChargedPeriod, Credit } from './charged-periods.ts'
+import { stripeAmount } from './money.ts'
+
+const currencyIn = ({ of }: ChargedPeriod) => of.invoice.currency
+
+/** Stripe has no levels: a period of another product is an upgrade where its price per day is higher. What is credited for the old one is stated. */
+export function stripeLevel(
+  period: ChargedPeriod,
+  before: ChargedPeriod | undefined,
+  credits: Credit[],
+  currency: string,
+): PeriodSaid['level'] {
+  if (!before || before.product === period.product || currencyIn(before) !== currencyIn(period)) return undefined
+  if (before.price === 0n || period.price === 0n) return undefined
+  const seconds = ({ begins, ends }: ChargedPeriod) => BigInt(ends - begins)
+  if (period.price * seconds(before) <= before.price * seconds(period)) return undefined
+  const credited = credits.filter(({ item, at }) => item === before.item && at === period.begins)
+  return {
+    is: 'upgrade',
+    refunded: stripeAmount(
+      credited.reduce((sum, { units }) => sum + units, 0n),
+      currency,
+    ),
+  }
+}

@@ -1,0 +1,45 @@
+import type { PeriodSaid, RenewalStatement, Statement } from '../../../domain/store-facts/statement.ts'
+import type { NotificationRead, RecordedNotification } from '../store-client.ts'
+import { decodeRecordedEvent, type StripeEvent, signedStripeEvent } from './events.ts'
+import { invoiceIds } from './subjects.ts'
+
+const SWITCHES = ['cancel_at_period_end', 'cancel_at']
+
+/** Auto-renew, where the event says that it was switched, or that the subscription was created with an end. */
+function switched({ type, object, before, at }: StripeEvent): RenewalStatement[] {
+  const isOff = object.cancel_at_period_end === true || typeof object.cancel_at === 'number'
+  const common = { kind: 'renewal', origin: 'push', subject: '' } as const
+  const offAt = typeof object.canceled_at === 'number' ? object.canceled_at * 1000 : at
+  const off: RenewalStatement[] = isOff ? [{ ...common, statedAt: Math.min(offAt, at), said: { autoRenews: false } }] : []
+  switch (type) {
+    case 'customer.subscription.created':
+      return off
+    case 'customer.subscription.deleted':
+      return [...off, { ...common, statedAt: at, said: { gaveUp: true } }]
+    default: {
+      if (!type.startsWith('customer.subscription.') || !SWITCHES.some(name => before && name in before)) return []
+      return isOff ? off : [{ ...common, statedAt: at, said: { autoRenews: true } }]
+    }
+  }
+}
+
+/**
+ * The charge of a renewal has failed. Its invoice is the period after the one that has ended, and is named: once it is paid, billing retry ran from
+ * that end. Until then the refresh finds the retry. An event without this name would be about the new period, which began before the charge failed.
+ */
+function failed({ type, object, at }: StripeEvent, subscription: string): Statement[] {
+  if (type !== 'invoice.payment_failed' || object.billing_reason !== 'subscription_cycle' || typeof object.id !== 'string') return []
+  const said: PeriodSaid = { isRecovered: true }
+  return [{ kind: 'period', origin: 'push', statedAt: at, subject: object.id, ids: invoiceIds(subscription, object.id, object.id), said }]
+}
+
+/** Events say that something happened: every one asks for a refresh, and adds what the state of today does not show any more. */
+export function readStripeNotification(recorded: RecordedNotification): NotificationRead {
+  const event = decodeRecordedEvent(recorded)
+  const notification = signedStripeEvent(event)
+  if (!notification) return { is: 'ignored', type: event.type }
+  const { environment, lane } = notification
+  const statements = [...switched(event), ...failed(event, lane)]
+  const report = { platform: 'stripe', lineage: lane, aliases: [], accountId: null, statements, notices: [], isWhole: false } as const
+  return { is: 'read', environment, reports: statements.length > 0 ? [{ ...report, aliases: [], notices: [] }] : [], refresh: true }
+}

@@ -1,0 +1,27 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { Asking, StoreAnswer } from '../store-client.ts'
+import { askStripeSubscription, type KnownSubscription } from './ask-subscription.ts'
+import { findSubscription, laneTargetOf } from './find-subscription.ts'
+import { stripeReports } from './reports.ts'
+import { askStripe, type StripeDeps } from './session.ts'
+
+export const environmentOfSubscription = ({ subscription }: KnownSubscription): EnvironmentKind =>
+  subscription.livemode ? 'production' : 'sandbox'
+
+/** Asks for the lineages of a lane: a subscription, or the invoice or payment of one. What belongs to no subscription has no lineages. */
+export async function refreshStripeLane(deps: StripeDeps, lane: string, asking: Asking): Promise<StoreAnswer> {
+  const target = laneTargetOf(lane)
+  if (!target) return { is: 'unknown' }
+  const answer = await askStripe(deps, asking, async session => {
+    const subscription = await findSubscription(session, target)
+    return subscription === null ? null : askStripeSubscription(session, subscription)
+  })
+  if (answer.is !== 'answer') return answer
+  if (answer.value === null) return { is: 'reports', environment: asking.environment, reports: [] }
+  const environment = environmentOfSubscription(answer.value)
+  const [first, ...others] = stripeReports(answer.value).reports
+  if (!first) return { is: 'reports', environment, reports: [] }
+  // Notifications were recorded under the name of the lane: the erasure of the lineage finds them by the alias.
+  const aliases = target.object === 'subscription' ? [] : [lane]
+  return { is: 'reports', environment, reports: [{ ...first, aliases }, ...others] }
+}

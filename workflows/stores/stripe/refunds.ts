@@ -1,0 +1,24 @@
+import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import { secondOf } from '../said.ts'
+import { type ChargedPeriod, linePrice } from './charged-periods.ts'
+import { stripeAmount } from './money.ts'
+
+/**
+ * The part of a period in what went back of its invoice, by the price: Stripe refunds payments, not lines. Null: nothing; undefined: not known. The
+ * last period takes the rest where nothing else was charged, so that the parts are the whole.
+ */
+export function stripeRefund(period: ChargedPeriod, all: ChargedPeriod[], currency: string): PeriodSaid['refund'] {
+  const { back } = period.of.payments
+  if (!back) return back
+  const siblings = all.filter(({ of }) => of.invoice.id === period.of.invoice.id)
+  const prices = siblings.map(({ price }) => price)
+  const charged = prices.reduce((sum, price) => sum + price, 0n)
+  const total = period.of.lines.map(linePrice).reduce((sum, price) => (price > 0n ? sum + price : sum), 0n)
+  if (total === 0n) return null
+  const parts = prices.map(price => (back.amount * price) / total)
+  const index = siblings.findIndex(({ key }) => key === period.key)
+  const isRest = charged === total && index === siblings.length - 1
+  const part = isRest ? back.amount - parts.slice(0, -1).reduce((sum, one) => sum + one, 0n) : parts[index]!
+  if (part === 0n) return null
+  return { at: secondOf(back.at * 1000), amount: part >= period.price ? null : stripeAmount(part, currency) }
+}

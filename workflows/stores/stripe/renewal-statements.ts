@@ -1,0 +1,30 @@
+import type { RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import { stated } from '../said.ts'
+import type { KnownSubscription } from './ask-subscription.ts'
+import type { LineagePeriod } from './item-lineages.ts'
+import { hasFailed, isPaused, renewalInvoice } from './last-period.ts'
+
+/**
+ * Whether a lineage goes on. The cancellation and the end have times of their own, which may lie before the refresh that brings them. None of the
+ * statements names a transaction: each is about the period in which its time lies, as those of events are.
+ */
+export function stripeRenewalStatements(known: KnownSubscription, last: LineagePeriod, isOwned: boolean): RenewalStatement[] {
+  const { subscription, statedAt } = known
+  const { status, cancel_at, cancel_at_period_end, canceled_at, ended_at } = subscription
+  const isEnded = status === 'canceled'
+  const isOff = isEnded || cancel_at_period_end || cancel_at !== null || !isOwned
+  const renewal = renewalInvoice(known, last)
+  const common = { kind: 'renewal', origin: 'api', subject: '' } as const
+  // A pause is no cancellation.
+  const said = stated<RenewalSaid>({
+    autoRenews: isOff ? false : isPaused(subscription) ? undefined : true,
+    gaveUp: isEnded || status === 'unpaid' || (renewal?.status === 'uncollectible' && hasFailed(renewal)),
+  })
+  const at = (seconds: number | null, what: RenewalSaid): RenewalStatement[] =>
+    seconds === null ? [] : [{ ...common, statedAt: Math.min(seconds * 1000, statedAt), said: what }]
+  return [
+    ...(isOff && isOwned ? at(canceled_at, { autoRenews: false }) : []),
+    ...(isEnded ? at(ended_at, { gaveUp: true }) : []),
+    { ...common, statedAt, said },
+  ]
+}

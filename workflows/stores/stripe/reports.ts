@@ -1,0 +1,99 @@
+import type { PeriodSaid, PeriodStatement, StoreReport } from '../../../domain/store-facts/statement.ts'
+import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
+import { countryOf, secondOf, stated } from '../said.ts'
+import type { KnownSubscription } from './ask-subscription.ts'
+import { type Charged, chargedPeriods } from './charged-periods.ts'
+import { type ItemLineage, itemLineages, type LineagePeriod } from './item-lineages.ts'
+import { lastPeriodSaid } from './last-period.ts'
+import { stripeLevel } from './level.ts'
+import { stripeAmount, stripeCurrency } from './money.ts'
+import { stripeRefund } from './refunds.ts'
+import { stripeRenewalStatements } from './renewal-statements.ts'
+import { invoiceIds, invoiceSubject } from './subjects.ts'
+
+/**
+ * Undefined: a renewal long after the period before it, as after a pause. To call it one would say that a charge had failed, which only repeated
+ * attempts tell.
+ */
+function isRenewal({ begins, isProration, of: { invoice } }: LineagePeriod, before: LineagePeriod | undefined): boolean | undefined {
+  if (!before || isProration) return false
+  switch (invoice.billing_reason) {
+    case 'subscription_create':
+    case 'subscription_update':
+      return false
+    case 'subscription_cycle':
+      return (begins - before.endsAt) * 1000 <= JOIN_MS || invoice.attempt_count > 1 ? true : undefined
+    default:
+      return undefined
+  }
+}
+
+/** The customer's country when the invoice was made, else that of the card. */
+function countryIn({ customer, subscription }: KnownSubscription, { invoice, payments }: LineagePeriod['of']): string | undefined {
+  const method = subscription.default_payment_method
+  const card = typeof method === 'string' ? null : method?.card?.country
+  return countryOf(invoice.customer_address?.country ?? customer?.address?.country ?? payments.country ?? card)
+}
+
+/** A period as its invoice says it. */
+function periodSaid(
+  known: KnownSubscription,
+  period: LineagePeriod,
+  before: LineagePeriod | undefined,
+  { periods, credits }: Charged,
+): PeriodSaid {
+  const { invoice } = period.of
+  const currency = stripeCurrency(invoice.currency)
+  const renewal = isRenewal(period, before)
+  return stated<PeriodSaid>({
+    product: period.product,
+    basePlan: null,
+    isSubscription: true,
+    currency,
+    price: stripeAmount(period.price, currency),
+    begins: secondOf(period.begins * 1000),
+    ends: secondOf(period.endsAt * 1000),
+    periodType: period.price === 0n ? 'trial' : 'normal',
+    isRenewal: renewal,
+    isRecovered: renewal === true && invoice.attempt_count > 1 ? true : undefined,
+    country: countryIn(known, period.of),
+    refund: stripeRefund(period, periods, currency),
+    level: stripeLevel(period, before, credits, currency),
+  })
+}
+
+function reportOf(known: KnownSubscription, { lineage, isMain, periods }: ItemLineage, charged: Charged): StoreReport {
+  const { subscription, items, statedAt, accountId, isWhole } = known
+  const last = periods.at(-1)!
+  const isOwned = items.some(({ id }) => id === last.item)
+  const statements = periods.map((period, i): PeriodStatement => {
+    const { item, isRegular, begins, of } = period
+    const subject = invoiceSubject(of.invoice.id, item, isMain, isRegular ? null : begins)
+    const said = periodSaid(known, period, periods[i - 1], charged)
+    const state = period === last ? lastPeriodSaid(known, period, isOwned) : {}
+    return {
+      kind: 'period',
+      origin: 'api',
+      statedAt,
+      subject,
+      ids: invoiceIds(subscription.id, of.invoice.id, subject),
+      said: { ...said, ...state },
+    }
+  })
+  return {
+    platform: 'stripe',
+    lineage,
+    aliases: [],
+    accountId,
+    statements: [...statements, ...stripeRenewalStatements(known, last, isOwned)],
+    notices: [],
+    isWhole,
+  }
+}
+
+/** What Stripe says of a subscription: one report for the subscription itself and one for each further item. `lineages`: what they are made of. */
+export function stripeReports(known: KnownSubscription): { lineages: ItemLineage[]; reports: StoreReport[] } {
+  const charged = chargedPeriods(known)
+  const lineages = itemLineages(known.subscription.id, charged)
+  return { lineages, reports: lineages.map(lineage => reportOf(known, lineage, charged)) }
+}

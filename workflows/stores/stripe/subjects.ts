@@ -1,0 +1,24 @@
+import type { TransactionIds } from '../../../domain/store-facts/statement.ts'
+
+/** Stripe's ids: whatever else somebody sends must not get into the path of an address. */
+export const isStripeId = (id: string): boolean => /^\w{1,255}$/.test(id)
+
+/** The first item of a subscription has the subscription's lineage, every other one has its own. */
+export const itemLineage = (subscription: string, item: string, isMain: boolean): string =>
+  isMain ? subscription : `${subscription}:${item}`
+
+/**
+ * A transaction is an invoice, as far as it is about one item. `begins` in seconds: of a further period that the invoice has of the item, as when a
+ * change is charged with the renewal after it; null: of its only or regular one.
+ */
+export const invoiceSubject = (invoice: string, item: string, isMain: boolean, begins: number | null): string =>
+  [invoice, ...(isMain ? [] : [item]), ...(begins === null ? [] : [String(begins)])].join(':')
+
+export const invoiceIds = (subscription: string, invoice: string, subject: string): TransactionIds => ({
+  transaction: subject === invoice ? null : subject,
+  originalTransaction: null,
+  token: null,
+  order: invoice,
+  subscription,
+  storeType: null,
+})
