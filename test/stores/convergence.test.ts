@@ -4,7 +4,9 @@ import { product } from '../harness/purchases.ts'
 import { appleStory } from '../harness/stores/apple-story.ts'
 import { MONTH_MS, MONTHLY } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'
+import { paddleStory } from '../harness/stores/paddle-story.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
+import { stripeStory } from '../harness/stores/stripe-story.ts'
 
 // Whole stories through addresses, inbox, lanes and database: notifications in random orders, some of them twice, with a claim somewhere between.
 // Whatever the order, the same purchases, access and events follow.
@@ -55,6 +57,14 @@ const order = (count: number): fc.Arbitrary<(number | null)[]> =>
       .map(twice => [...all, ...twice]),
   )
 
+/** The caller's own words are the weakest: what the store says counts. */
+const saidByCaller = (begin: number) => ({
+  currency: 'EUR',
+  price: '19.99',
+  purchased_at: new Date(begin).toISOString(),
+  expires_at: new Date(begin + DAY).toISOString(),
+})
+
 async function claim(user: string, body: object): Promise<void> {
   const { status, text } = await stores.api.call('POST', `/v4/users/${user}/purchases`, { key: stores.project.secret, body })
   // Somebody may have told of it before.
@@ -101,16 +111,9 @@ test('Google Play: the same follows in every order', async () => {
       story.cancel(begin + 50 * DAY),
       story.expire(),
     ]
-    // The caller's own words are the weakest: what Google says counts.
-    const said = {
-      currency: 'EUR',
-      price: '19.99',
-      purchased_at: new Date(begin).toISOString(),
-      expires_at: new Date(begin + DAY).toISOString(),
-    }
     const data = { purchase_token: names.token, product_id: 'pro', base_plan_id: 'monthly', order_id: names.order }
     for (const step of steps) {
-      if (step === null) await claim(id, { play_store_data: data, ...said })
+      if (step === null) await claim(id, { play_store_data: data, ...saidByCaller(begin) })
       else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
     }
     users.push(id)
@@ -118,4 +121,65 @@ test('Google Play: the same follows in every order', async () => {
   const first = await expectOneOutcome(users)
   expect(first.facts).toHaveLength(3)
   expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
+}, 120_000)
+
+test('Stripe: the same follows in every order', async () => {
+  await stores.connectStripe()
+  await product(stores.api, { id: 'web', stripe_product_id: 'prod_pro' }, stores.project.secret)
+  const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
+  const users: string[] = []
+  for (const [n, steps] of fc.sample(order(8), { numRuns: ORDERS, seed: 9 }).entries()) {
+    const { id } = await stores.user()
+    const story = stripeStory(stores.stripe, { id: `sub_${n}`, userId: id, trialDays: 7 })
+    const pushes = [
+      story.subscribe(begin),
+      story.renew(),
+      story.cancel(begin + 10 * DAY),
+      story.restart(begin + 12 * DAY),
+      story.renew(),
+      story.refund(story.endsAt() - 20 * DAY, 300),
+      story.cancel(story.endsAt() - 10 * DAY),
+      story.end(),
+    ]
+    for (const step of steps) {
+      const stripe_store_data = { subscription_id: `sub_${n}`, product_id: 'prod_pro' }
+      if (step === null) await claim(id, { stripe_store_data, ...saidByCaller(begin) })
+      else expect(await stores.pushStripe(pushes[step]!.body)).toBe(200)
+    }
+    users.push(id)
+  }
+  const first = await expectOneOutcome(users)
+  expect(first.facts).toHaveLength(3)
+  expect(first.facts.filter(({ refunded_amount }) => refunded_amount !== null)).toHaveLength(1)
+}, 120_000)
+
+test('Paddle: the same follows in every order', async () => {
+  await stores.connectPaddle()
+  await product(stores.api, { id: 'web', paddle_product_id: 'pro' }, stores.project.secret)
+  const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
+  const users: string[] = []
+  // Paddle grants three requests a second to the whole installation.
+  for (const steps of fc.sample(order(9), { numRuns: Math.ceil(ORDERS / 5), seed: 10 })) {
+    const { id } = await stores.user()
+    const story = paddleStory(stores.paddle, { accountId: id, trialDays: 7 })
+    const [first, ...rest] = story.subscribe(begin)
+    const pushes = [
+      ...rest,
+      ...story.renew(),
+      ...story.fail(),
+      ...story.recover(story.endsAt() - 27 * DAY),
+      ...story.refund(story.endsAt() - 20 * DAY, '300'),
+      ...story.scheduleCancel(story.endsAt() - 10 * DAY),
+      ...story.cancel(),
+    ]
+    const transaction_id = first!.body && story.latest().id
+    const data = { transaction_id, product_id: 'pro', type: 'subscription', subscription_id: story.id }
+    for (const step of steps) {
+      if (step === null) await claim(id, { paddle_store_data: data, ...saidByCaller(begin) })
+      else expect(await stores.pushPaddle(pushes[step]!.body)).toBe(200)
+    }
+    users.push(id)
+  }
+  const first = await expectOneOutcome(users)
+  expect(first.facts).toHaveLength(3)
 }, 120_000)

@@ -1,3 +1,4 @@
+import type { Arrival } from '../../../workflows/stores/store-client.ts'
 import { type ReachStores, startApi, type TestApi, type TestApiOptions, type TestProjectKeys } from '../api.ts'
 import { userOf } from '../purchases.ts'
 import { until } from '../until.ts'
@@ -5,21 +6,46 @@ import { type AppStoreServer, appStoreServer } from './app-store.ts'
 import { type AppleChain, appleChain } from './apple-chain.ts'
 import { APP_ID, type AppleNotification, BUNDLE } from './apple-jws.ts'
 import { PACKAGE, type PlayServer, playServer, rightClaims } from './google.ts'
+import { type PaddleServer, paddleServer, paddleSignature } from './paddle.ts'
+import { PADDLE_SECRETS } from './paddle-fixture.ts'
+import { type StripeServer, stripeServer } from './stripe.ts'
+import { arrivalOf, KEYS, LIVE_SECRET } from './stripe-fixture.ts'
 
 /** An API with a worker beside local servers in the place of the stores. `begin` gives each test a project of its own. */
 export async function startStores(options: Partial<TestApiOptions> = {}) {
   const chain = appleChain()
-  const [apple, google] = await Promise.all([appStoreServer(chain), playServer()])
+  const [apple, google, stripe, paddle, paddleSandbox] = await Promise.all([
+    appStoreServer(chain),
+    playServer(),
+    stripeServer(),
+    paddleServer(),
+    paddleServer(),
+  ])
   const reachStores: ReachStores = {
     appleRoots: [chain.root],
     appleOnlineChecks: false,
-    urls: { apple: apple.urls.production, appleSandbox: apple.urls.sandbox, google: google.url, googleCerts: google.certsUrl },
+    urls: {
+      apple: apple.urls.production,
+      appleSandbox: apple.urls.sandbox,
+      google: google.url,
+      googleCerts: google.certsUrl,
+      stripe: stripe.url,
+      paddle: paddle.url,
+      paddleSandbox: paddleSandbox.url,
+    },
   }
   const api = await startApi({ worker: true, reachStores, ...options })
-  return new ReachedStores(api, { chain, apple, google })
+  return new ReachedStores(api, { chain, apple, google, stripe, paddle, paddleSandbox })
 }
 
-type Servers = { chain: AppleChain; apple: AppStoreServer; google: PlayServer }
+type Servers = {
+  chain: AppleChain
+  apple: AppStoreServer
+  google: PlayServer
+  stripe: StripeServer
+  paddle: PaddleServer
+  paddleSandbox: PaddleServer
+}
 
 const SETTLED = `
   select not exists (select from store_inbox where project = $1 and state = 'pending' and attempts = 0)
@@ -31,13 +57,19 @@ export class ReachedStores {
   readonly chain: AppleChain
   readonly apple: AppStoreServer
   readonly google: PlayServer
+  readonly stripe: StripeServer
+  readonly paddle: PaddleServer
+  readonly paddleSandbox: PaddleServer
   project: TestProjectKeys
 
-  constructor(api: TestApi, { chain, apple, google }: Servers) {
+  constructor(api: TestApi, { chain, apple, google, stripe, paddle, paddleSandbox }: Servers) {
     this.api = api
     this.chain = chain
     this.apple = apple
     this.google = google
+    this.stripe = stripe
+    this.paddle = paddle
+    this.paddleSandbox = paddleSandbox
     this.project = api.project
   }
 
@@ -52,6 +84,13 @@ export class ReachedStores {
     this.google.subscriptions.clear()
     this.google.orders.clear()
     this.google.instead = () => undefined
+    this.stripe.clear()
+    for (const account of [this.paddle, this.paddleSandbox]) {
+      account.subscriptions.clear()
+      account.transactions.clear()
+      account.adjustments.clear()
+      account.events.length = 0
+    }
   }
 
   async good(method: string, path: string, body?: unknown, key = this.project.secret): Promise<Record<string, unknown>> {
@@ -86,6 +125,35 @@ export class ReachedStores {
       method: 'POST',
       body: body as BodyInit,
       headers: { authorization: `Bearer ${this.google.idToken(rightClaims(address, Date.now()))}` },
+    })
+    await response.arrayBuffer()
+    return response.status
+  }
+
+  async connectStripe(): Promise<void> {
+    await this.good('POST', '/v4/project-settings/stores/stripe', KEYS)
+  }
+
+  async connectPaddle(): Promise<void> {
+    const keys = { api_key: this.paddle.apiKey, sandbox_api_key: this.paddleSandbox.apiKey }
+    await this.good('POST', '/v4/project-settings/stores/paddle', { ...keys, ...PADDLE_SECRETS })
+  }
+
+  /** Signed now, as the store does it at each attempt. */
+  async pushStripe(body: Buffer, secret = LIVE_SECRET): Promise<number> {
+    const { headers } = await arrivalOf(body, { secret, at: Date.now() })
+    return this.post('stripe', body, headers)
+  }
+
+  async pushPaddle(body: Uint8Array, secret = PADDLE_SECRETS.webhook_secret): Promise<number> {
+    return this.post('paddle', body, { 'paddle-signature': paddleSignature(body, secret, Date.now()) })
+  }
+
+  private async post(store: string, body: Uint8Array, headers: Arrival['headers']): Promise<number> {
+    const response = await fetch(`${this.api.url}/stores/${store}/${this.project.id}`, {
+      method: 'POST',
+      body: body as BodyInit,
+      headers: headers as Record<string, string>,
     })
     await response.arrayBuffer()
     return response.status
@@ -183,6 +251,6 @@ export class ReachedStores {
 
   async stop(): Promise<void> {
     await this.api.stop()
-    await Promise.all([this.apple.close(), this.google.close()])
+    await Promise.all([this.apple, this.google, this.stripe, this.paddle, this.paddleSandbox].map(server => server.close()))
   }
 }
