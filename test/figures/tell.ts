@@ -1,7 +1,8 @@
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
+import { growth } from '../harness/experiments.ts'
 import { heard, namesOfPurchase, type Statement } from '../oracle/heard.ts'
 import type { History, Instant, Product, Rate, Store } from '../oracle/history.ts'
-import type { Plan } from './plans.ts'
+import { GROUPS, type Plan } from './plans.ts'
 import { statementsOf, userName } from './statements.ts'
 
 const STORES: Store[] = ['iOS', 'Android', 'Stripe', 'Paddle']
@@ -61,6 +62,19 @@ async function createUsers(api: TestApi, key: string, plan: Plan, now: Instant):
     ids[userName(n)] = id
   }
   return ids
+}
+
+/** An experiment with a group for the users of each drawn group. */
+async function createExperiment(api: TestApi, key: string, plan: Plan, ids: Record<string, string>): Promise<History['experimentGroups']> {
+  const { running } = growth(api, key)
+  const { id: experiment, groups } = await running({}, [{}, {}])
+  const members: History['experimentGroups'] = {}
+  for (const [n, group] of groups.entries()) {
+    const inGroup = plan.users.flatMap((user, i) => (user.group === GROUPS[n] ? [userName(i)] : []))
+    for (const user of inGroup) await must(api, key, 'POST', `/v4/experiments/${experiment}/users/${ids[user]}`, { group_id: group })
+    members[`${experiment}:${group}`] = inGroup
+  }
+  return members
 }
 
 const named = (body: Record<string, unknown>, ids: Record<string, string>) =>
@@ -131,6 +145,7 @@ export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise
     name: 'Group a',
     conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
   })
+  const experimentGroups = await createExperiment(api, key, plan, ids)
   const taken = await tell(api, key, statementsOf(plan, now), ids)
   const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
   return {
@@ -146,6 +161,7 @@ export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise
       arrivals: heard(taken),
       occurrences: await occurrencesOf(api, key, ids),
       segments: { [segment.id]: inGroup },
+      experimentGroups,
     },
   }
 }
