@@ -80,16 +80,17 @@ async function createExperiment(api: TestApi, key: string, plan: Plan, ids: Reco
 const named = (body: Record<string, unknown>, ids: Record<string, string>) =>
   'customer_uid' in body ? { ...body, customer_uid: ids[body.customer_uid as string] } : body
 
-/** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. */
+/** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. `ahead`: seconds of the environment's clock. */
 export async function tell(
   api: TestApi,
   key: string,
   statements: Statement[],
   ids: Record<string, string>,
+  ahead = 0,
 ): Promise<{ statement: Statement; heardAt: Instant }[]> {
   const taken: { statement: Statement; heardAt: Instant }[] = []
   const urls = new Map<string, string>()
-  const clock = () => Math.floor(Date.now() / 1000)
+  const clock = () => Math.floor(Date.now() / 1000) + ahead
   for (let i = 0; i < statements.length; ) {
     const statement = statements[i]!
     const heardAt = clock()
@@ -134,11 +135,13 @@ async function occurrencesOf(api: TestApi, key: string, ids: Record<string, stri
   }
 }
 
-/** Tells a new project what the plan says. */
-export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise<Told> {
+/** Tells a new project what the plan says. `ahead`: how many seconds the clocks of its environments are ahead. */
+export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[], ahead = 0): Promise<Told> {
   const project = await api.newProject()
   const key = plan.isSandbox ? project.sandbox : project.secret
-  const now = Math.floor(Date.now() / 1000)
+  if (ahead)
+    await api.pool.query('update environments set clock_offset = make_interval(secs => $2) where project = $1', [project.id, ahead])
+  const now = Math.floor(Date.now() / 1000) + ahead
   await createProducts(api, key)
   const ids = await createUsers(api, key, plan, now)
   const segment = await must(api, key, 'POST', '/v4/segments', {
@@ -146,7 +149,7 @@ export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise
     conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
   })
   const experimentGroups = await createExperiment(api, key, plan, ids)
-  const taken = await tell(api, key, statementsOf(plan, now), ids)
+  const taken = await tell(api, key, statementsOf(plan, now), ids, ahead)
   const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
   return {
     project,
@@ -154,7 +157,7 @@ export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise
     ids,
     statements: taken.map(one => one.statement),
     history: {
-      now: Math.floor(Date.now() / 1000),
+      now: Math.floor(Date.now() / 1000) + ahead,
       products: CATALOGUE,
       rates,
       users: plan.users.map((user, n) => ({ id: userName(n), createdAt: now - user.createdAgo })),
