@@ -60,7 +60,7 @@ test(`the card of any day is that of the witness: ${HISTORIES} histories, FIGURE
   const timeOfDay = fc.integer({ min: 2 * HOUR, max: DAY - HOUR })
   const property = fc.asyncProperty(plan.map(recent), timeOfDay, questions, async (drawn, time, asked) => {
     const ahead = (time - (Math.floor(Date.now() / 1000) % DAY) + DAY) % DAY
-    const told = await tellPlan(api, drawn, rates, ahead)
+    const told = await tellPlan(api, drawn, rates, { ahead })
     for (const one of asked) await agrees(told, one)
   })
   await fc.assert(property, { numRuns: HISTORIES, seed: SEED, endOnFailure: true })

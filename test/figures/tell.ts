@@ -80,13 +80,16 @@ async function createExperiment(api: TestApi, key: string, plan: Plan, ids: Reco
 const named = (body: Record<string, unknown>, ids: Record<string, string>) =>
   'customer_uid' in body ? { ...body, customer_uid: ids[body.customer_uid as string] } : body
 
-/** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. `ahead`: seconds of the environment's clock. */
+/** `ahead`: how many seconds the environment's clock is ahead. `between`: called after each request. */
+export type Telling = { ahead?: number; between?: () => Promise<unknown> }
+
+/** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. */
 export async function tell(
   api: TestApi,
   key: string,
   statements: Statement[],
   ids: Record<string, string>,
-  ahead = 0,
+  { ahead = 0, between = async () => {} }: Telling = {},
 ): Promise<{ statement: Statement; heardAt: Instant }[]> {
   const taken: { statement: Statement; heardAt: Instant }[] = []
   const urls = new Map<string, string>()
@@ -104,6 +107,7 @@ export async function tell(
         if (result.status === 'created') taken.push({ statement: batch[n]!, heardAt })
       }
       i += batch.length
+      await between()
       continue
     }
     const isPurchase = statement.is === 'purchase'
@@ -114,6 +118,7 @@ export async function tell(
     i++
     if (!path) continue
     const answer = await api.call(isPurchase ? 'POST' : 'PATCH', path, { key, body: statement.body })
+    await between()
     // Known already, or about a period that is not the last one: the service refuses it, and nothing was said.
     if (answer.status === 409) continue
     if (answer.status >= 300) throw new Error(`${path} ${JSON.stringify(statement.body)}: ${answer.status} ${answer.text}`)
@@ -135,21 +140,32 @@ async function occurrencesOf(api: TestApi, key: string, ids: Record<string, stri
   }
 }
 
-/** Tells a new project what the plan says. `ahead`: how many seconds the clocks of its environments are ahead. */
-export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[], ahead = 0): Promise<Told> {
-  const project = await api.newProject()
-  const key = plan.isSandbox ? project.sandbox : project.secret
-  if (ahead)
-    await api.pool.query('update environments set clock_offset = make_interval(secs => $2) where project = $1', [project.id, ahead])
+/** A project with the products and users of a plan, before anything is told of them. */
+type Begun = { project: TestProjectKeys; environment: number; key: string; ids: Record<string, string>; now: Instant }
+
+/** `project`: one that has nothing in the plan's environment yet. */
+export async function beginPlan(api: TestApi, plan: Plan, project: TestProjectKeys, ahead = 0): Promise<Begun> {
+  const [key, environment] = plan.isSandbox ? [project.sandbox, project.sandboxEnvironment] : [project.secret, project.production]
+  if (ahead) await api.pool.query('update environments set clock_offset = make_interval(secs => $2) where id = $1', [environment, ahead])
   const now = Math.floor(Date.now() / 1000) + ahead
   await createProducts(api, key)
-  const ids = await createUsers(api, key, plan, now)
+  return { project, environment, key, ids: await createUsers(api, key, plan, now), now }
+}
+
+/** Tells a project, a new one unless it is given, what the plan says. */
+export async function tellPlan(
+  api: TestApi,
+  plan: Plan,
+  rates: Rate[],
+  { project: given, ahead = 0 }: { project?: TestProjectKeys; ahead?: number } = {},
+): Promise<Told> {
+  const { project, key, ids, now } = await beginPlan(api, plan, given ?? (await api.newProject()), ahead)
   const segment = await must(api, key, 'POST', '/v4/segments', {
     name: 'Group a',
     conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
   })
   const experimentGroups = await createExperiment(api, key, plan, ids)
-  const taken = await tell(api, key, statementsOf(plan, now), ids, ahead)
+  const taken = await tell(api, key, statementsOf(plan, now), ids, { ahead })
   const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
   return {
     project,
