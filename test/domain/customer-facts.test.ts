@@ -162,7 +162,7 @@ async function createSegment(): Promise<string> {
   return body.id
 }
 
-test.each([
+test.each<[string, string, object | undefined, () => string | Promise<string>]>([
   ['GET', '/v4/customers', undefined, () => '/v4/customers?limit=1'],
   ['POST', '/v4/segments', GERMANS, () => '/v4/segments'],
   ['PUT', '/v4/segments/{id}', GERMANS, async () => `/v4/segments/${await createSegment()}`],
