@@ -42,7 +42,8 @@ const IN_USE_MS = 10_000
 /** What was erased is gone from a replica after this, whether or not anybody asks. */
 const IDLE_PULL_MS = 60_000
 
-type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failedAt: number | null }
+/** `failure`: why there is no replica, and since when. */
+type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failure: { reason: FallbackReason; at: number } | null }
 
 export function replicasOf(options: ReplicaOptions): Replicas {
   const slots = new Map<Environment, Slot>()
@@ -69,9 +70,9 @@ export function replicasOf(options: ReplicaOptions): Replicas {
 
   function slotOf(environment: Environment): Slot {
     const found = slots.get(environment)
-    if (found && (found.failedAt === null || performance.now() - found.failedAt < RETRY_MS)) return found
+    if (found && (found.failure === null || performance.now() - found.failure.at < RETRY_MS)) return found
     const opening = open(environment)
-    const slot: Slot = { opening, replica: null, failedAt: null }
+    const slot: Slot = { opening, replica: null, failure: null }
     slots.set(environment, slot)
     opening.then(
       replica => {
@@ -79,7 +80,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
         closeLeastUsed()
       },
       error => {
-        slot.failedAt = performance.now()
+        slot.failure = { reason: fallbackOf(error).reason, at: performance.now() }
         if (error instanceof OutOfDate) slots.delete(environment)
         else report(error, environment)
       },
@@ -118,7 +119,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     if (reason !== 'broken') return
     report(error, environment)
     await drop(replica, false)
-    slots.set(environment, { opening: null, replica: null, failedAt: performance.now() })
+    slots.set(environment, { opening: null, replica: null, failure: { reason, at: performance.now() } })
     if (isFatal(message)) await restart()
   }
 
@@ -134,7 +135,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
   async function replicaOf(environment: Environment): Promise<Replica> {
     const slot = slotOf(environment)
     const replica = slot.replica ?? (await Promise.race([slot.opening?.catch(() => null), pause(patienceMs, null, { ref: false })]))
-    if (!replica) throw new Fallback(slot.failedAt === null ? 'building' : 'broken', 'there is no replica')
+    if (!replica) throw new Fallback(slot.failure?.reason ?? 'building', 'there is no replica')
     return replica
   }
 
