@@ -1,9 +1,12 @@
-import { expect, test } from 'vitest'
+import { DuckDBInstance } from '@duckdb/node-api'
+import { expect, onTestFinished, test } from 'vitest'
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { chartOf } from '../../domain/figures/chart-table.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { withFacts } from '../../domain/figures/open-source.ts'
 import { readQuestion } from '../../domain/figures/question.ts'
+import { standingsOf } from '../../domain/figures/replica/standings.ts'
+import { createTables } from '../../domain/figures/replica/tables.ts'
 import { until } from '../harness/until.ts'
 import { type Opened, settingWithReplicas } from './open-replicas.ts'
 
@@ -64,4 +67,27 @@ test('what stood at the start of a month is kept, gives the same figures, and is
   await until('the standings are made again', async () => (await standing(one)) ?? undefined)
   expect(await monthly(one)).toEqual(await truth())
   expect([new Set(one.answers), one.errors]).toEqual([new Set(['replica']), []])
+})
+
+test('what a question has listed before its snapshot does not get what is made afterwards', async () => {
+  const instance = await DuckDBInstance.create(':memory:')
+  const connection = await instance.connect()
+  onTestFinished(() => {
+    connection.closeSync()
+    instance.closeSync()
+  })
+  await connection.run(`attach ':memory:' as facts`)
+  for (const statement of createTables('facts')) await connection.run(statement)
+  const standings = standingsOf(connection, 'facts')
+  const times = Array.from({ length: 10 }, (_, n) => Date.UTC(2025, n) / 1000)
+  const lists = [standings.list()]
+  for (const at of times) {
+    standings.want(at)
+    await standings.make()
+    lists.push(standings.list())
+  }
+  const kept = lists.map(list => list.map(({ at }) => at))
+  expect(kept).toEqual(lists.map((_, made) => times.slice(Math.max(0, made - 8), made)))
+  const { length } = (await connection.runAndReadAll(`select table_name from duckdb_tables() where table_name like 'standing%'`)).getRows()
+  expect(length).toBe(8)
 })
