@@ -8,16 +8,20 @@ const textOf = (statement: unknown): string => String(typeof statement === 'stri
 
 /**
  * Kills this process at the statement DIE_AT (1, 2, …): before it is sent, or right behind that with DIE=sent. Before that it writes the line
- * `FROZEN`, at the end of the process without a death the number of statements (`statements: n`).
+ * `FROZEN`, at the end of a process
+ * that did not die the number of statements (`statements: n`), and how each begins.
  */
 export function dyingAt(ask: Asking): Asking {
   const at = Number(process.env.DIE_AT)
   let asked = 0
-  process.on('exit', () => writeSync(1, `statements: ${asked}\n`))
+  const heads: string[] = []
+  process.on('exit', () => writeSync(1, `statements: ${asked}\n${heads.join('\n')}\n`))
   return (statement, ...more) => {
     asked++
+    const head = textOf(statement).trim().replace(/\s+/g, ' ').slice(0, 60)
+    heads.push(head)
     const die = () => {
-      writeSync(1, `${FROZEN} ${asked}: ${textOf(statement).trim().slice(0, 60)}\n`)
+      writeSync(1, `${FROZEN} ${asked}: ${head}\n`)
       process.kill(process.pid, 'SIGKILL')
     }
     if (asked !== at) return ask(statement, ...more)

@@ -4,6 +4,7 @@ import { drainMarks } from '../../domain/folding/fold-batch.ts'
 import { rebuildFacts } from '../../domain/folding/rebuild.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { FROZEN, launch } from '../harness/process.ts'
+import { until } from '../harness/until.ts'
 
 // Processes start in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 300_000 })
@@ -53,15 +54,20 @@ test('a rebuild that is killed at any of its statements: readers see whole facts
   expect(facts.length).toBeGreaterThan(4 * 3)
   const goesOn = async () => {
     expect(await factsRead()).toEqual(facts)
-    expect(await rebuildFacts(api.pool, api.project.production, { isStopping: () => false })).toMatchObject({ is: 'done', differences: [] })
+    // The server may notice a moment later that the process is dead, and keeps its lock until then.
+    const rebuilt = await until('the lock is free', async () => {
+      const tried = await rebuildFacts(api.pool, api.project.production, { isStopping: () => false })
+      return tried.is === 'taken' ? undefined : tried
+    })
+    expect(rebuilt).toMatchObject({ is: 'done', differences: [] })
     expect(await factsRead()).toEqual(facts)
     while (await dropOldGenerations(api.pool, 1_000));
     const { rows } = await api.pool.query<{ n: number }>('select count(*)::int as n from transaction_facts where kind is not null')
     expect(rows[0]!.n).toBe(facts.filter(fact => fact.startsWith('transaction_facts')).length)
   }
   const whole = await dieAt(Number.MAX_SAFE_INTEGER)
-  const statements = Number(/^statements: (\d+)$/.exec(whole)?.[1])
-  expect(whole).toBe(`statements: ${statements}`)
+  const statements = Number(/^statements: (\d+)\n/.exec(whole)?.[1])
+  expect(statements).toBeGreaterThan(20)
   await goesOn()
   const died: string[] = []
   for (let n = 1; n <= statements; n++) {

@@ -23,7 +23,13 @@ const inherited = () =>
 export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string; script?: string; under?: string[] }
 
 /** Starts the product as its own process and does not wait until it is ready. */
-export function launch({ env, args = [], cwd = ROOT, script, under = [] }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
+export function launch({
+  env,
+  args = [],
+  cwd = ROOT,
+  script,
+  under = [],
+}: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
   const [command = '', ...rest] = [...under, ...(script ? [...COMMAND.slice(0, -1), script] : COMMAND)]
   // As start.mjs does for the product.
   const compiled = script ? { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/perennial` } : {}
