@@ -14,13 +14,14 @@ const MARKS_FIRST_FRESH = 2_000
 
 /**
  * How figures reach the facts. `pool` is for what is small and known by keys, `scanning` (`scans`) for the facts. `replicas`: null where there
- * are none. `proceedsRates`: the shares that count where no proceeds are stated.
+ * are none. `proceedsRates`: the shares that count where no proceeds are stated. `limitMs`: for one question; 30 s unless given.
  */
 export type FactAccess = {
   pool: Pool
   scanning: Pool
   replicas: Replicas | null
   proceedsRates: ProceedsRates
+  limitMs?: number
 }
 
 /**
@@ -28,13 +29,13 @@ export type FactAccess = {
  * up to date. `active`: it asks for the times at which users were active. The work must have no effect: where a replica fails, it is done again on Postgres.
  */
 export async function withFacts<T>(
-  { pool, scanning, replicas }: FactAccess,
+  { pool, scanning, replicas, limitMs = STATEMENT_TIMEOUT_MS }: FactAccess,
   environment: Environment,
   work: (source: FactSource) => Promise<T>,
   { fresh = false, active = false }: { fresh?: boolean; active?: boolean } = {},
 ): Promise<T> {
-  const startedAt = performance.now()
+  const deadline = performance.now() + limitMs
   await drainMarks(pool, environment, fresh ? MARKS_FIRST_FRESH : MARKS_FIRST)
-  const answered = await replicas?.ask(environment, work, { fresh, active, deadline: startedAt + STATEMENT_TIMEOUT_MS })
-  return answered ? answered.answer : onPostgres(scanning, environment, work, startedAt)
+  const answered = await replicas?.ask(environment, work, { fresh, active, deadline })
+  return answered ? answered.answer : onPostgres(scanning, environment, work, deadline)
 }

@@ -19,16 +19,15 @@ const rowsOf = (table: string, environment: Environment, generation: number, ali
   `(select * from ${table} where environment = ${environment} and generation = ${generation} and ${alive})`
 
 /** Statements of one snapshot, under one limit of time. */
-type Snapshot = { tx: Tx; environment: Environment; generation: number; foldVersion: number; asOf: number; startedAt: number }
+type Snapshot = { tx: Tx; environment: Environment; generation: number; foldVersion: number; asOf: number; deadline: number }
 
 const tooLate = () => new Refusal('upstream_timeout', 'the database took too long')
-/** Until then the limit of the connection for a statement is close enough. */
+/** Less than this after the limit of the connection for a statement is close enough to it. */
 const WORTH_A_LIMIT_MS = 1_000
 
-async function limitTime({ tx, startedAt }: Snapshot): Promise<void> {
-  const spent = performance.now() - startedAt
-  if (spent < WORTH_A_LIMIT_MS) return
-  const left = Math.floor(STATEMENT_TIMEOUT_MS - spent)
+async function limitTime({ tx, deadline }: Snapshot): Promise<void> {
+  const left = Math.floor(deadline - performance.now())
+  if (STATEMENT_TIMEOUT_MS - left < WORTH_A_LIMIT_MS) return
   if (left < 1) throw tooLate()
   await tx.query(`set local statement_timeout = ${left}`)
 }
@@ -115,19 +114,22 @@ function sourceOf(snapshot: Snapshot): FactSource {
   }
 }
 
-/** Asks Postgres, in one snapshot: all answers are of one moment. The pool's statements must be able to read many rows (`scans`). */
+/**
+ * Asks Postgres, in one snapshot: all answers are of one moment. The pool's statements must be able to read many rows (`scans`). `deadline`: by
+ * performance.now().
+ */
 export async function onPostgres<T>(
   pool: Pool,
   environment: Environment,
   work: (source: FactSource) => Promise<T>,
-  startedAt = performance.now(),
+  deadline = performance.now() + STATEMENT_TIMEOUT_MS,
 ): Promise<T> {
   const tx = await pool.connect()
   let broken: Error | undefined
   try {
     await tx.query('begin isolation level repeatable read read only')
     const { generation, foldVersion, asOf } = await momentOf(tx, environment)
-    return await work(sourceOf({ tx, environment, generation, foldVersion, asOf, startedAt }))
+    return await work(sourceOf({ tx, environment, generation, foldVersion, asOf, deadline }))
   } finally {
     await tx.query('rollback').catch((error: Error) => {
       broken = error

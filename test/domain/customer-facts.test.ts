@@ -145,15 +145,41 @@ test('whatever was told, the facts of every user can be folded', async () => {
   expect((await api.pool.query('select 1 from transaction_facts limit 1')).rowCount).toBe(1)
 })
 
-test('a list folds 2,000 marked users and says how many are left; a read of one user folds this user', async () => {
+/** Leaves 2,600 new users marked, and nobody else. */
+async function mark(prefix: string): Promise<void> {
   const environment = api.project.production
   await drainMarks(api.pool, environment, 10_000)
-  const user = await userOf(api)
   await api.pool.query(
-    `with made as (insert into users (environment, id, created_at, last_seen_at) select $1, 'behind-' || n, now(), now() from generate_series(1, 2600) n
+    `with made as (insert into users (environment, id, created_at, last_seen_at) select $1, $2 || n, now(), now() from generate_series(1, 2600) n
        returning no) insert into stale_users (environment, user_no, sums, since) select $1, no, true, now() - interval '1 hour' from made`,
-    [environment],
+    [environment, prefix],
   )
+}
+
+const GERMANS = { name: 'Germans', conditions: [{ metric: 'country', comparator: 'eq', value: 'DE' }] }
+async function createSegment(): Promise<string> {
+  const { body } = await api.call('POST', '/v4/segments', { body: GERMANS })
+  return body.id
+}
+
+test.each<[string, string, object | undefined, () => string | Promise<string>]>([
+  ['GET', '/v4/customers', undefined, () => '/v4/customers?limit=1'],
+  ['POST', '/v4/segments', GERMANS, () => '/v4/segments'],
+  ['PUT', '/v4/segments/{id}', GERMANS, async () => `/v4/segments/${await createSegment()}`],
+])('%s %s folds 2,000 marked users and says how many are left', async (method, name, body, pathOf) => {
+  const path = await pathOf()
+  await mark(`${method} ${name} `)
+  const behind = async () => {
+    const { status, text, headers } = await api.call(method, path, { body })
+    expect(status, text).toBeLessThan(300)
+    return headers.get('x-facts-behind')
+  }
+  expect([await behind(), await behind()]).toEqual(['600', null])
+})
+
+test('customer metrics fold 2,000 marked users and say how many are left; a read of one user folds this user', async () => {
+  const user = await userOf(api)
+  await mark('behind-')
   const transaction = { transaction_id: 'behind', expires_at: new Date(Date.now() + 86_400_000).toISOString() }
   const event = {
     event_id: 'behind',

@@ -27,7 +27,7 @@ export type CohortPlan = {
 }
 
 const SEGMENTED: Attribute[] = ['target_platform', 'product_id', 'country', 'media_source_name', 'campaign_name']
-const FILTERED: Attribute[] = [...SEGMENTED, 'app_version', 'device_id', 'segment_id']
+const FILTERED: Attribute[] = [...SEGMENTED, 'app_version', 'device_id', 'segment_id', 'experiment_group_id']
 
 /** A day before what happened: then every period that is paid has begun. */
 const edge: fc.Arbitrary<Edge> = fc.record({ instant: fc.nat(99), beside: fc.constantFrom(0, 0, 1, -1, DAY, -DAY, 40 * DAY, -40 * DAY) })
@@ -74,6 +74,10 @@ function rangeOf(plan: CohortPlan, world: World): { cohortFrom: Instant; cohortT
 function named(world: World, attribute: Attribute, n: number): string {
   if (attribute === 'device_id') return DEVICES[n % DEVICES.length]!
   if (attribute === 'segment_id') return Object.keys(world.history.segments)[0]!
+  if (attribute === 'experiment_group_id') {
+    const groups = Object.keys(world.history.experimentGroups)
+    return groups[n % groups.length]!
+  }
   const transactions = world.charged.map(one => one.transaction)
   const values = [...new Set(world.history.users.map(({ id }) => classOf(world.history, id, transactions)(attribute)))].sort()
   return values[n % (values.length + 1)] ?? 'nobody has it'

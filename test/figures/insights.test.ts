@@ -1,30 +1,24 @@
 import fc from 'fast-check'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { proceedsRates } from '../../domain/events/money.ts'
+import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { PER_UNIT_OF_MRR, PER_UNIT_OF_PROCEEDS } from '../../domain/figures/charts/money.ts'
 import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import { type Measured, measurePeriod } from '../../domain/figures/insights/measured.ts'
 import { insightsOf } from '../../domain/figures/insights/rules.ts'
-import { connect, type Pool } from '../../store/connect.ts'
-import { startApi, type TestApi } from '../harness/api.ts'
+import type { TestApi } from '../harness/api.ts'
 import { type InsightValues, insightValues } from '../oracle/insights.ts'
 import { CASES, SEED } from './draws.ts'
+import { settingWithReplicas } from './open-replicas.ts'
 import { plan } from './plans.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
 import { storeRates, type Told, tellPlan } from './tell.ts'
 
+const setting = settingWithReplicas()
 let api: TestApi
-let scanning: Pool
 const rates = ratesBefore(Math.floor(Date.now() / 1000))
 beforeAll(async () => {
-  api = await startApi()
-  scanning = connect({ url: api.databaseUrl, scans: true })
+  api = setting.api
   await storeRates(api, rates)
-})
-afterAll(async () => {
-  await scanning.end()
-  await api.stop()
 })
 
 const whole = String
@@ -55,18 +49,22 @@ const lengths = fc.array(fc.constantFrom(1, 7, 30, 90, 200, 365), { minLength: 3
 test(`the values of insights into any history are those of the witness: ${HISTORIES} histories, FIGURES_SEED=${SEED}`, {
   timeout: 60_000 + HISTORIES * 5_000,
 }, async () => {
-  const access = { pool: api.pool, scanning, replicas: null, proceedsRates: proceedsRates({}) }
+  const { access: duckdb, answers, errors } = setting.open()
+  const accesses = Object.entries({ postgres: { ...duckdb, replicas: null }, duckdb })
   const agree = async ({ history, project, statements }: Told, days: number, isSandbox: boolean) => {
     const expected = stable(history, world => insightValues(world, days))
     if (expected === null) return
-    const measured = await measurePeriod(access, isSandbox ? project.sandboxEnvironment : project.production, history.now, days)
-    expect(shownValues(measured), `${days} days of ${JSON.stringify(statements, null, 1)}`).toEqual(expected)
+    for (const [driver, access] of accesses) {
+      const measured = await measurePeriod(access, isSandbox ? project.sandboxEnvironment : project.production, history.now, days)
+      expect(shownValues(measured), `${driver}: ${days} days of ${JSON.stringify(statements, null, 1)}`).toEqual(expected)
+    }
   }
   const property = fc.asyncProperty(plan, lengths, async (drawn, all) => {
     const told = await tellPlan(api, drawn, rates)
     for (const days of all) await agree(told, days, drawn.isSandbox)
   })
   await fc.assert(property, { numRuns: HISTORIES, seed: SEED, endOnFailure: true })
+  expect([new Set(answers), errors]).toEqual([new Set(['replica']), []])
 })
 
 const same = (value: bigint) => ({ last: value, before: value })

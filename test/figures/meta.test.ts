@@ -2,16 +2,25 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { item } from '../harness/events.ts'
 import { product, userOf } from '../harness/purchases.ts'
+import { callsOf, expectAnswersByReplicas } from './ask.ts'
 
 let api: TestApi
 beforeAll(async () => {
-  api = await startApi()
+  api = await startApi({ replica: true })
 })
-afterAll(() => api.stop())
+afterAll(async () => {
+  expectAnswersByReplicas(api)
+  await api.stop()
+})
 
 type Condition = { attribute: string; values?: { code: string; label: string }[] }
 
-const metaOf = async (key: string, code = 'sales') => (await api.call('GET', `/v4/analytics/charts/${code}/meta`, { key })).body
+/** What both drivers answer. */
+async function metaOf(key: string, code = 'sales') {
+  const [postgres, duckdb] = await Promise.all(callsOf(api).map(({ call }) => call('GET', `/v4/analytics/charts/${code}/meta`, { key })))
+  expect(duckdb!.body).toEqual(postgres!.body)
+  return postgres!.body
+}
 const conditionsOf = async (key: string, code?: string): Promise<Condition[]> => (await metaOf(key, code)).filter_conditions
 const valuesOf = async (key: string, attribute: string) =>
   (await conditionsOf(key)).find(condition => condition.attribute === attribute)!.values!

@@ -31,7 +31,13 @@ function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanning: Poo
 }
 
 /** An API, and for each test a project and a folder in which it opens replicas. `scanning`: a pool that may read many rows. */
-type ReplicaSetting = { api: TestApi; scanning: Pool; folder: string; project: TestProjectKeys; open: ReturnType<typeof openingReplicas> }
+export type ReplicaSetting = {
+  api: TestApi
+  scanning: Pool
+  folder: string
+  project: TestProjectKeys
+  open: ReturnType<typeof openingReplicas>
+}
 
 /** The setting of the tests of a file; its fields are there while a test runs. */
 export function settingWithReplicas(): ReplicaSetting {

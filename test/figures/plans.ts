@@ -68,6 +68,7 @@ export const VERSIONS = ['1.0', '1.1', '2.0']
 export const LOCALES = ['de', 'en']
 export const DEVICES = ['phone', 'tablet']
 export const SOURCES = ['Apple Search Ads', 'Facebook']
+export const GROUPS = ['a', 'b']
 export const CAMPAIGNS = ['summer', 'winter']
 
 /** Null `times` times as often as a value. */
@@ -154,7 +155,7 @@ const known: fc.Arbitrary<Known> = fc.record({
 
 export const plan: fc.Arbitrary<Plan> = fc.record({
   isSandbox: fc.boolean(),
-  users: fc.array(fc.record({ createdAgo: ago, group: rarely(fc.constantFrom('a', 'b'), 1) }), { minLength: 3, maxLength: 3 }),
+  users: fc.array(fc.record({ createdAgo: ago, group: rarely(fc.constantFrom(...GROUPS), 1) }), { minLength: 3, maxLength: 3 }),
   subscriptions: fc.array(fc.record({ user, store, way, startedAgo: ago, periods }), { minLength: 1, maxLength: 4 }),
   sales: fc.array(
     fc.record({

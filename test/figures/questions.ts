@@ -39,7 +39,7 @@ const UNITS: Unit[] = ['hour', 'day', 'week', 'month']
 /** An oracle that counts second by second answers for no more than these in time. */
 const MOST_BUCKETS = 40
 
-const ATTRIBUTES: Attribute[] = [...SEGMENTATIONS, 'device_id', 'segment_id']
+const ATTRIBUTES: Attribute[] = [...SEGMENTATIONS, 'device_id', 'segment_id', 'experiment_group_id']
 
 const edge: fc.Arbitrary<Edge> = fc.record({
   instant: fc.nat(99),
@@ -133,6 +133,7 @@ function named(world: World, attribute: Attribute, n: number): string {
 
 function valuesOf({ history, charged }: World, attribute: Attribute): string[] {
   if (attribute === 'segment_id') return Object.keys(history.segments)
+  if (attribute === 'experiment_group_id') return Object.keys(history.experimentGroups)
   if (attribute === 'device_id') return DEVICES
   return charged.map(one => valueOfTransaction(history, one.transaction, attribute))
 }

@@ -1,7 +1,8 @@
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
+import { growth } from '../harness/experiments.ts'
 import { heard, namesOfPurchase, type Statement } from '../oracle/heard.ts'
 import type { History, Instant, Product, Rate, Store } from '../oracle/history.ts'
-import type { Plan } from './plans.ts'
+import { GROUPS, type Plan } from './plans.ts'
 import { statementsOf, userName } from './statements.ts'
 
 const STORES: Store[] = ['iOS', 'Android', 'Stripe', 'Paddle']
@@ -63,8 +64,24 @@ async function createUsers(api: TestApi, key: string, plan: Plan, now: Instant):
   return ids
 }
 
+/** An experiment with a group for the users of each drawn group. */
+async function createExperiment(api: TestApi, key: string, plan: Plan, ids: Record<string, string>): Promise<History['experimentGroups']> {
+  const { running } = growth(api, key)
+  const { id: experiment, groups } = await running({}, [{}, {}])
+  const members: History['experimentGroups'] = {}
+  for (const [n, group] of groups.entries()) {
+    const inGroup = plan.users.flatMap((user, i) => (user.group === GROUPS[n] ? [userName(i)] : []))
+    for (const user of inGroup) await must(api, key, 'POST', `/v4/experiments/${experiment}/users/${ids[user]}`, { group_id: group })
+    members[`${experiment}:${group}`] = inGroup
+  }
+  return members
+}
+
 const named = (body: Record<string, unknown>, ids: Record<string, string>) =>
   'customer_uid' in body ? { ...body, customer_uid: ids[body.customer_uid as string] } : body
+
+/** `ahead`: how many seconds the environment's clock is ahead. `between`: called after each request. */
+export type Telling = { ahead?: number; between?: () => Promise<unknown> }
 
 /** Tells the statements in order, neighbouring events in one batch. Returns those that the service took. */
 export async function tell(
@@ -72,10 +89,11 @@ export async function tell(
   key: string,
   statements: Statement[],
   ids: Record<string, string>,
+  { ahead = 0, between = async () => {} }: Telling = {},
 ): Promise<{ statement: Statement; heardAt: Instant }[]> {
   const taken: { statement: Statement; heardAt: Instant }[] = []
   const urls = new Map<string, string>()
-  const clock = () => Math.floor(Date.now() / 1000)
+  const clock = () => Math.floor(Date.now() / 1000) + ahead
   for (let i = 0; i < statements.length; ) {
     const statement = statements[i]!
     const heardAt = clock()
@@ -89,6 +107,7 @@ export async function tell(
         if (result.status === 'created') taken.push({ statement: batch[n]!, heardAt })
       }
       i += batch.length
+      await between()
       continue
     }
     const isPurchase = statement.is === 'purchase'
@@ -99,6 +118,7 @@ export async function tell(
     i++
     if (!path) continue
     const answer = await api.call(isPurchase ? 'POST' : 'PATCH', path, { key, body: statement.body })
+    await between()
     // Known already, or about a period that is not the last one: the service refuses it, and nothing was said.
     if (answer.status === 409) continue
     if (answer.status >= 300) throw new Error(`${path} ${JSON.stringify(statement.body)}: ${answer.status} ${answer.text}`)
@@ -120,18 +140,32 @@ async function occurrencesOf(api: TestApi, key: string, ids: Record<string, stri
   }
 }
 
-/** Tells a new project what the plan says. */
-export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise<Told> {
-  const project = await api.newProject()
-  const key = plan.isSandbox ? project.sandbox : project.secret
-  const now = Math.floor(Date.now() / 1000)
+/** A project with the products and users of a plan, before anything is told of them. */
+type Begun = { project: TestProjectKeys; environment: number; key: string; ids: Record<string, string>; now: Instant }
+
+/** `project`: one that has nothing in the plan's environment yet. */
+export async function beginPlan(api: TestApi, plan: Plan, project: TestProjectKeys, ahead = 0): Promise<Begun> {
+  const [key, environment] = plan.isSandbox ? [project.sandbox, project.sandboxEnvironment] : [project.secret, project.production]
+  if (ahead) await api.pool.query('update environments set clock_offset = make_interval(secs => $2) where id = $1', [environment, ahead])
+  const now = Math.floor(Date.now() / 1000) + ahead
   await createProducts(api, key)
-  const ids = await createUsers(api, key, plan, now)
+  return { project, environment, key, ids: await createUsers(api, key, plan, now), now }
+}
+
+/** Tells a project, a new one unless it is given, what the plan says. */
+export async function tellPlan(
+  api: TestApi,
+  plan: Plan,
+  rates: Rate[],
+  { project: given, ahead = 0 }: { project?: TestProjectKeys; ahead?: number } = {},
+): Promise<Told> {
+  const { project, key, ids, now } = await beginPlan(api, plan, given ?? (await api.newProject()), ahead)
   const segment = await must(api, key, 'POST', '/v4/segments', {
     name: 'Group a',
     conditions: [{ metric: 'property:group', comparator: 'eq', value: 'a' }],
   })
-  const taken = await tell(api, key, statementsOf(plan, now), ids)
+  const experimentGroups = await createExperiment(api, key, plan, ids)
+  const taken = await tell(api, key, statementsOf(plan, now), ids, { ahead })
   const inGroup = plan.users.flatMap((user, n) => (user.group === 'a' ? [userName(n)] : []))
   return {
     project,
@@ -139,13 +173,14 @@ export async function tellPlan(api: TestApi, plan: Plan, rates: Rate[]): Promise
     ids,
     statements: taken.map(one => one.statement),
     history: {
-      now: Math.floor(Date.now() / 1000),
+      now: Math.floor(Date.now() / 1000) + ahead,
       products: CATALOGUE,
       rates,
       users: plan.users.map((user, n) => ({ id: userName(n), createdAt: now - user.createdAgo })),
       arrivals: heard(taken),
       occurrences: await occurrencesOf(api, key, ids),
       segments: { [segment.id]: inGroup },
+      experimentGroups,
     },
   }
 }

@@ -26,5 +26,6 @@ export function historyOfLife(): History {
     arrivals,
     occurrences: arrivals.filter(arrival => arrival.is === 'event').map(({ user, happenedAt }) => ({ user, happenedAt })),
     segments: {},
+    experimentGroups: {},
   }
 }

@@ -113,6 +113,8 @@ export type TestApiOptions = {
   replica?: boolean | string
   /** Export files go there. */
   s3?: TestS3
+  /** For one question to facts. */
+  factsLimitMs?: number
   /** Called with a pool of the new database before the API connects to it. */
   beforeConnecting?: (pool: Pool) => Promise<unknown>
 }
@@ -178,7 +180,10 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     pool: requests ?? pool,
     listing,
     stepping,
-    facts: { pool, scanning, replicas: null as Replicas | null, proceedsRates: proceedsRates({}) },
+    facts: {
+      ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: proceedsRates({}) },
+      ...(options.factsLimitMs !== undefined && { limitMs: options.factsLimitMs }),
+    },
     secrets,
     storage,
     log,

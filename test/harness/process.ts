@@ -19,12 +19,18 @@ const COMMAND = 'Deno' in globalThis ? [process.execPath, 'run', '-A', 'app/main
 const inherited = () =>
   Object.fromEntries(['PATH', 'HOME', 'TMPDIR', 'LANG', 'DENO_DIR'].flatMap(name => (process.env[name] ? [[name, process.env[name]]] : [])))
 
-/** `script`: a program of the test in place of the product. */
-export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string; script?: string }
+/** `script`: a program of the test in place of the product. `under`: a command that starts it, as `nice -n 19`. */
+export type SpawnOptions = { env: Record<string, string>; args?: string[]; cwd?: string; script?: string; under?: string[] }
 
 /** Starts the product as its own process and does not wait until it is ready. */
-export function launch({ env, args = [], cwd = ROOT, script }: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
-  const [command = '', ...rest] = script ? [...COMMAND.slice(0, -1), script] : COMMAND
+export function launch({
+  env,
+  args = [],
+  cwd = ROOT,
+  script,
+  under = [],
+}: SpawnOptions): Omit<Running, 'url'> & { ended: Promise<number | null> } {
+  const [command = '', ...rest] = [...under, ...(script ? [...COMMAND.slice(0, -1), script] : COMMAND)]
   // As start.mjs does for the product.
   const compiled = script ? { NODE_COMPILE_CACHE: `${ROOT}node_modules/.cache/perennial` } : {}
   const child = spawn(command, [...rest, ...args], { cwd, env: { ...inherited(), ...compiled, ...env }, stdio: ['ignore', 'pipe', 'pipe'] })

@@ -13,7 +13,7 @@ export const SEGMENTATIONS = [
   'media_source_name',
   'campaign_name',
 ] as const
-export type Attribute = (typeof SEGMENTATIONS)[number] | 'device_id' | 'segment_id'
+export type Attribute = (typeof SEGMENTATIONS)[number] | 'device_id' | 'segment_id' | 'experiment_group_id'
 export const PURCHASE_ATTRIBUTES: Attribute[] = ['target_platform', 'product_id', 'purchase_currency']
 
 type Known = 'store' | 'country' | 'appVersion' | 'locale' | 'mediaSource' | 'campaign' | 'device'
@@ -97,12 +97,14 @@ export function valueOfUser(history: History, user: string, attribute: Attribute
 /** Values of one attribute are alternatives, attributes must all agree. */
 export type Filters = Partial<Record<Attribute, string[]>>
 
+const setsOf = (history: History, attribute: string): Record<string, string[]> | undefined =>
+  ({ segment_id: history.segments, experiment_group_id: history.experimentGroups })[attribute]
+
 function passes(filters: Filters, history: History, user: string, having: (attribute: Attribute) => string): boolean {
-  return Object.entries(filters).every(([attribute, values]) =>
-    attribute === 'segment_id'
-      ? values.some(segment => history.segments[segment]?.includes(user))
-      : values.includes(having(attribute as Attribute)),
-  )
+  return Object.entries(filters).every(([attribute, values]) => {
+    const sets = setsOf(history, attribute)
+    return sets ? values.some(name => sets[name]?.includes(user)) : values.includes(having(attribute as Attribute))
+  })
 }
 
 export const transactionPasses = (history: History, filters: Filters) => (transaction: Transaction) =>

@@ -90,6 +90,8 @@ export type History = {
   occurrences: { user: string; happenedAt: Instant }[]
   /** Members of the segments that questions name. */
   segments: Record<string, string[]>
+  /** Users in the groups of experiments that questions name, by `{experiment}:{group}`. */
+  experimentGroups: Record<string, string[]>
   /** `PROCEEDS_RATES` of the operator. */
   proceedsRates?: Partial<Record<Store, string>>
 }

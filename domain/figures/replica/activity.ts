@@ -2,7 +2,7 @@ import type { DuckDBConnection } from '@duckdb/node-api'
 import type { Db, Pool, Tx } from '../../../store/connect.ts'
 import type { Environment } from '../../environment.ts'
 import { momentOf } from '../moment.ts'
-import { loadRows, PATIENT } from './load-rows.ts'
+import { inSnapshot, loadRows } from './load-rows.ts'
 import { TABLES } from './tables.ts'
 
 // The times at which users were active, for questions that count each user once whatever the user did. Facts have only some of these times, the log
@@ -140,25 +140,15 @@ export function activityOf({ connection, schema, path, pool, environment }: Acti
       union select user_no, created from ${users} where ${among}
       union select user_no, happened from ${transactions} where kind between 1 and 5 and ${among}) o order by happened`
 
-  async function copyLog(own: DuckDBConnection, isUnwanted: () => boolean): Promise<LogCopy> {
-    const tx = await pool.connect()
-    let broken: Error | undefined
-    try {
-      await tx.query('begin isolation level repeatable read read only')
-      await tx.query(PATIENT)
+  const copyLog = (own: DuckDBConnection, isUnwanted: () => boolean): Promise<LogCopy> =>
+    inSnapshot(pool, async tx => {
       const { asOf } = await momentOf(tx, environment)
       const made = { ends: await logEndsOf(tx, environment), settled: asOf - WHOLE_SECONDS }
       await bringLog(tx, own, new Map(), made, async () => {
         if (isUnwanted()) throw new Error('the replica is closed')
       })
       return made
-    } finally {
-      await tx.query('rollback').catch((error: Error) => {
-        broken = error
-      })
-      tx.release(broken)
-    }
-  }
+    })
 
   return {
     phase: () => phase,

@@ -35,6 +35,8 @@ export async function startEngine(wanted: string, memory: string): Promise<Engin
   })
   const connection = await instance.connect()
   await connection.run(EXACT_SUM)
+  // On a full disk the checkpoint of a file that is detached fails, and after that DuckDB answers no environment any more.
+  await connection.run('pragma disable_checkpoint_on_shutdown')
   connection.closeSync()
   return {
     instance,

@@ -70,11 +70,12 @@ export async function attach(
 }
 
 async function create(connection: DuckDBConnection, path: string, schema: string): Promise<null> {
-  await connection.run(`attach ${sqlText(path)} as ${schema}`)
   try {
+    await connection.run(`attach ${sqlText(path)} as ${schema}`)
     for (const statement of createTables(schema)) await connection.run(statement)
   } catch (error) {
-    await connection.run(`detach ${schema}`).catch(() => {})
+    await connection.run(`detach database if exists ${schema}`).catch(() => {})
+    await removeFile(path)
     throw error
   }
   return null

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { type FileHandle, open, unlink } from 'node:fs/promises'
 import type { DuckDBConnection } from '@duckdb/node-api'
 import { to as copyTo } from 'pg-copy-streams'
-import type { Tx } from '../../../store/connect.ts'
+import type { Pool, Tx } from '../../../store/connect.ts'
 import { sqlPath, sqlText } from '../../../store/files/duckdb.ts'
 
 /** `sql`: rows of Postgres, for the table `into` of DuckDB, whose columns are given. `beside`: the file whose name those begin with that do not last. */
@@ -15,7 +15,30 @@ export type RowsToLoad = {
 }
 
 /** Rows on their way to a file wait for the disk; the snapshot that they are read in waits with them. */
-export const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
+const PATIENT = `set local statement_timeout = '10min'; set local idle_in_transaction_session_timeout = '10min'`
+
+/**
+ * Reads rows to load, in one snapshot. After a failure the connection is closed: a COPY that nobody reads to its end lets no other statement
+ * through, and a rollback behind it waited 75 s, until the connection counted as silent.
+ */
+export async function inSnapshot<T>(pool: Pool, work: (tx: Tx) => Promise<T>): Promise<T> {
+  const tx = await pool.connect()
+  let isSound = false
+  try {
+    await tx.query('begin isolation level repeatable read read only')
+    await tx.query(PATIENT)
+    const made = await work(tx)
+    await tx.query('rollback').then(
+      () => {
+        isSound = true
+      },
+      () => {},
+    )
+    return made
+  } finally {
+    tx.release(!isSound)
+  }
+}
 
 /** What the names of files with rows on their way to a replica end with; they begin with the name of its file. */
 export const PART = '.csv'

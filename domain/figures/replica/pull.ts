@@ -7,7 +7,7 @@ import { type Activity, type LogEnds, logEndsOf } from './activity.ts'
 import { digestOfFile, digestOfPostgres } from './digest.ts'
 import { widened } from './extent.ts'
 import { OutOfDate } from './failure.ts'
-import { loadRows, PATIENT } from './load-rows.ts'
+import { inSnapshot, loadRows } from './load-rows.ts'
 import type { Standings } from './standings.ts'
 import { type ReplicaTable, replicaTables, selectedColumns, TABLES } from './tables.ts'
 
@@ -34,16 +34,12 @@ export type PullTarget = {
  * Brings a file to the facts of now, in one snapshot of Postgres and one transaction of DuckDB. `known`: its content; null: the tables are empty.
  * `verify`: also compares what is in it afterwards with Postgres. Throws OutOfDate.
  */
-export async function pull(
+export function pull(
   pool: Pool,
   target: PullTarget,
   { known, verify, origin }: { known: FileContent | null; verify: boolean; origin: string },
 ): Promise<Content> {
-  const tx = await pool.connect()
-  let broken: Error | undefined
-  try {
-    await tx.query('begin isolation level repeatable read read only')
-    await tx.query(PATIENT)
+  return inSnapshot(pool, async tx => {
     const { generation, seq, pruned, foldVersion, asOf } = await momentOf(tx, target.environment)
     if (known && (known.generation !== generation || known.seq > seq || known.seq < pruned)) throw new OutOfDate('the file is too old')
     const content = { generation, seq, foldVersion, asOf }
@@ -52,12 +48,7 @@ export async function pull(
     if (known === null || known.seq < seq || isBehind) await apply(tx, target, { known, content, origin, ends })
     if (verify) await compare(tx, target, content)
     return content
-  } finally {
-    await tx.query('rollback').catch((error: Error) => {
-      broken = error
-    })
-    tx.release(broken)
-  }
+  })
 }
 
 async function apply(

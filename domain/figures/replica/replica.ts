@@ -56,9 +56,11 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     standings = standingsOf(connection, file.schema)
     activity = activityOf({ connection, schema: file.schema, path: file.path, pool, environment })
   }
-  const drop = async () => {
-    await connection.run(`detach database if exists ${file.schema}`)
-    await removeFile(file.path)
+  /** `keep`: false removes the file, whether or not DuckDB still answers. */
+  const detach = async (keep: boolean) => {
+    const detached = connection.run(`detach database if exists ${file.schema}`)
+    if (keep) await detached
+    else await detached.catch(() => {}).then(() => removeFile(file.path))
   }
   let pulledAt = -Infinity
   let usedAt = performance.now()
@@ -74,17 +76,24 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     pulledAt = startedAt
     if (content.seq !== before) numbers = new Map()
   }
-  try {
-    await attached()
+  const fill = async () => {
     try {
-      await bring(file!.content, file!.content !== null)
+      await bring(file.content, file.content !== null)
     } catch (error) {
       if (!(error instanceof OutOfDate)) throw error
-      await drop()
+      await detach(false)
       await attached()
       await bring(null, false)
     }
-    kept.extent = await extentOfFile(connection, file!.schema)
+    kept.extent = await extentOfFile(connection, file.schema)
+  }
+  try {
+    await attached()
+    await fill().catch(async error => {
+      // What Postgres did not answer says nothing about a file that has facts.
+      await detach(file.content !== null && fallbackOf(error).reason === 'building').catch(() => {})
+      throw error
+    })
   } catch (error) {
     connection.closeSync()
     throw error
@@ -245,9 +254,7 @@ export async function openReplica({ instance, pool, folder, environment, patienc
     }
     while (waiting > 0) await working.catch(() => {})
     for (const { connection: own } of idle.splice(0)) own.closeSync()
-    if (keep) await connection.run(`detach database if exists ${file.schema}`)
-    else await drop()
-    connection.closeSync()
+    await detach(keep).finally(() => connection.closeSync())
   }
 
   return {

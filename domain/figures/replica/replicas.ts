@@ -12,7 +12,7 @@ import { type Freshness, openReplica, QUESTIONS_AT_ONCE, type Replica } from './
 
 /**
  * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is
- * being made or brought up to date; 1 s unless given.
+ * being made or brought up to date; 1 s unless given. `retryMs`: nobody tries again sooner to open a replica that failed; 60 s unless given.
  */
 export type ReplicaOptions = {
   pool: Pool
@@ -20,6 +20,7 @@ export type ReplicaOptions = {
   memory: string
   from: number
   patienceMs?: number
+  retryMs?: number
   onAnswer: (by: 'replica' | FallbackReason) => void
   onError: (error: Error, environment: Environment) => void
 }
@@ -33,7 +34,6 @@ export type Replicas = {
 
 /** Of one process; the one that was used last the longest time ago is closed first. */
 const MOST_OPEN = 16
-/** Nobody tries again sooner to open a replica that failed. */
 const RETRY_MS = 60_000
 const PATIENCE_MS = 1_000
 const TICK_MS = 500
@@ -42,11 +42,12 @@ const IN_USE_MS = 10_000
 /** What was erased is gone from a replica after this, whether or not anybody asks. */
 const IDLE_PULL_MS = 60_000
 
-type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failedAt: number | null }
+/** `failure`: why there is no replica, and since when. */
+type Slot = { opening: Promise<Replica> | null; replica: Replica | null; failure: { reason: FallbackReason; at: number } | null }
 
 export function replicasOf(options: ReplicaOptions): Replicas {
   const slots = new Map<Environment, Slot>()
-  const patienceMs = options.patienceMs ?? PATIENCE_MS
+  const { patienceMs = PATIENCE_MS, retryMs = RETRY_MS } = options
   const inTurn = takingTurns(QUESTIONS_AT_ONCE)
   const worth = isWorthAReplica(options.pool, options.from)
   let engine: Promise<Engine> | null = null
@@ -69,9 +70,9 @@ export function replicasOf(options: ReplicaOptions): Replicas {
 
   function slotOf(environment: Environment): Slot {
     const found = slots.get(environment)
-    if (found && (found.failedAt === null || performance.now() - found.failedAt < RETRY_MS)) return found
+    if (found && (found.failure === null || performance.now() - found.failure.at < retryMs)) return found
     const opening = open(environment)
-    const slot: Slot = { opening, replica: null, failedAt: null }
+    const slot: Slot = { opening, replica: null, failure: null }
     slots.set(environment, slot)
     opening.then(
       replica => {
@@ -79,9 +80,11 @@ export function replicasOf(options: ReplicaOptions): Replicas {
         closeLeastUsed()
       },
       error => {
-        slot.failedAt = performance.now()
+        const { reason, message } = fallbackOf(error)
+        slot.failure = { reason, at: performance.now() }
         if (error instanceof OutOfDate) slots.delete(environment)
         else report(error, environment)
+        if (isFatal(message)) void restart()
       },
     )
     return slot
@@ -117,8 +120,10 @@ export function replicasOf(options: ReplicaOptions): Replicas {
     if (error instanceof OutOfDate) return drop(replica, false)
     if (reason !== 'broken') return
     report(error, environment)
-    await drop(replica, false)
-    slots.set(environment, { opening: null, replica: null, failedAt: performance.now() })
+    const dropped = drop(replica, false)
+    // Not behind it: a question in between would open another one, and nobody would close that.
+    slots.set(environment, { opening: null, replica: null, failure: { reason, at: performance.now() } })
+    await dropped
     if (isFatal(message)) await restart()
   }
 
@@ -134,7 +139,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
   async function replicaOf(environment: Environment): Promise<Replica> {
     const slot = slotOf(environment)
     const replica = slot.replica ?? (await Promise.race([slot.opening?.catch(() => null), pause(patienceMs, null, { ref: false })]))
-    if (!replica) throw new Fallback(slot.failedAt === null ? 'building' : 'broken', 'there is no replica')
+    if (!replica) throw new Fallback(slot.failure?.reason ?? 'building', 'there is no replica')
     return replica
   }
 

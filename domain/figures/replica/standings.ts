@@ -28,6 +28,7 @@ export function standingTime(at: number, now: number): number | null {
 const sideOf = (names: readonly string[]) => names.map(name => `c.a_${name} as ${name}`).join(', ')
 
 export type Standings = {
+  /** Those of now: the list does not change afterwards. */
   list: () => readonly KeptStanding[]
   /** Notes that a question would be faster with the standings of this time. */
   want: (at: number) => void
@@ -38,7 +39,7 @@ export type Standings = {
 }
 
 export function standingsOf(connection: DuckDBConnection, schema: string): Standings {
-  let known: KeptStanding[] = []
+  let known: readonly KeptStanding[] = []
   const wanted = new Set<number>()
   const changes = `${schema}.${TABLES.changes.name}`
 
@@ -62,7 +63,7 @@ export function standingsOf(connection: DuckDBConnection, schema: string): Stand
       const added = await oneNumber(`select sum(${isIn('a')}) - sum(${isIn('b')}) from ${changes} where happened < ${at}`)
       const stood = await oneNumber(`select sum(1 + coalesce(amount, 0)) from ${table}`)
       await connection.run(added === stood ? 'commit' : 'rollback')
-      if (added === stood) known.push({ at, table, countsFrom: Number(countsFrom) })
+      if (added === stood) known = [...known, { at, table, countsFrom: Number(countsFrom) }]
     } catch (error) {
       await connection.run('rollback').catch(() => {})
       throw error
@@ -79,7 +80,9 @@ export function standingsOf(connection: DuckDBConnection, schema: string): Stand
         wanted.delete(at)
         if (known.some(one => one.at === at)) continue
         await makeOne(at)
-        for (const old of known.splice(0, Math.max(0, known.length - MOST_KEPT))) await connection.run(`drop table if exists ${old.table}`)
+        const old = known.slice(0, Math.max(0, known.length - MOST_KEPT))
+        known = known.slice(old.length)
+        for (const { table } of old) await connection.run(`drop table if exists ${table}`)
       }
     },
     async dropBehind(earliest) {
