@@ -7,3 +7,11 @@ export function scaled(text: string, places: number): bigint {
   const value = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'))
   return text.startsWith('-') ? -value : value
 }
+
+/** Decimal text of a number of 10^-places, without trailing zeros. */
+export function exactDecimal(value: bigint, places: number): string {
+  if (places === 0) return String(value)
+  const digits = (value < 0n ? -value : value).toString().padStart(places + 1, '0')
+  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
+  return value < 0n ? `-${text}` : text
+}

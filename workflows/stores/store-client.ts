@@ -1,7 +1,7 @@
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { StoreClaim } from '../../domain/purchases/claim.ts'
 import type { StoreReport } from '../../domain/store-facts/statement.ts'
-import type { Arrival, Gate, StoreSettings } from '../../domain/store-inbox/notification.ts'
+import type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
 import type { Quota } from './quota.ts'
 
 export type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
@@ -28,6 +28,12 @@ export type StoreAnswer =
   | { is: 'later'; why: string; afterMs: number | null }
   | { is: 'refused'; why: string }
 
+export type NoAnswer = Exclude<StoreAnswer, { is: 'reports' }>
+
+/** What a sweep of a store finds, in the form of a push, so that it can be recorded and read like one. */
+export type SweptNotification = { notification: SignedNotification; body: Uint8Array }
+export type Swept = { is: 'swept'; notifications: SweptNotification[] } | NoAnswer
+
 /**
  * `transactions`: named by the notifications of the lane (see `NotificationRead`). `quota`: asked before each request; absent: requests are not
  * counted.
@@ -45,7 +51,7 @@ export type ClaimToConfirm = StoreClaim | { platform: 'app_store'; signedTransac
 
 /** `lineage` and `subject` name the claimed transaction within the reports. */
 export type ClaimAnswer =
-  | Exclude<StoreAnswer, { is: 'reports' }>
+  | NoAnswer
   | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
 /** One store. All methods throw only for a defect or when `signal` aborts. */

@@ -1,4 +1,4 @@
-import type { Asking, StoreClient } from '../store-client.ts'
+import type { Asking, StoreClient, Swept } from '../store-client.ts'
 import { type Acknowledged, acknowledgePlay } from './acknowledge.ts'
 import { admitPush } from './admit.ts'
 import { googleCertificates } from './certificates.ts'
@@ -6,7 +6,7 @@ import { confirmPlay } from './confirm.ts'
 import type { PlayDeps } from './developer-api.ts'
 import { readPlayNotification } from './read-notification.ts'
 import { refreshLane } from './refresh.ts'
-import { type Swept, voidedPurchases } from './voided-purchases.ts'
+import { voidedPurchases } from './voided-purchases.ts'
 
 export type GooglePlay = StoreClient & {
   /** Once the purchase of a token is recorded and owned by a user. May be repeated. */

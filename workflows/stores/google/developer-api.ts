@@ -1,12 +1,14 @@
 import { type GoogleTokens, requestWithToken, serviceAccount } from '../../outgoing/google-token.ts'
 import type { Outgoing, OutgoingResponse } from '../../outgoing/outgoing.ts'
 import { overQuota } from '../quota.ts'
-import type { Asking, StoreAnswer } from '../store-client.ts'
+import type { Asking, NoAnswer } from '../store-client.ts'
+import { storeTime } from '../store-time.ts'
+
+export type { NoAnswer } from '../store-client.ts'
 
 export const PUBLISHER_SCOPE = 'https://www.googleapis.com/auth/androidpublisher'
 /** A thousand orders have over a megabyte. */
 const ANSWER_BYTES = 8 * 1024 * 1024
-const FAR_OFF_MS = 5 * 60_000
 
 export type PlayDeps = {
   outgoing: Outgoing
@@ -18,17 +20,10 @@ export type PlayDeps = {
   unknownWord?: (field: string, word: string) => void
 }
 
-export type NoAnswer = Exclude<StoreAnswer, { is: 'reports' }>
 /** `statedAt`: store time of the answer in ms. forbidden: the service account lacks a permission for this address alone. */
 export type ApiAnswer<Body> = { is: 'answer'; body: Body; statedAt: number } | { is: 'forbidden' } | NoAnswer
 
 export type PlayRequest = { method: 'GET' | 'POST'; path: string; query?: URLSearchParams; body?: object }
-
-/** End of the second in the `Date` header; our own time where Google's is absent or far off. */
-function storeTime(header: string | string[] | undefined, now: number): number {
-  const end = Date.parse(String(header ?? '')) + 999
-  return Number.isNaN(end) || Math.abs(end - now) > FAR_OFF_MS ? now : end
-}
 
 function later(response: OutgoingResponse): NoAnswer {
   if (response.is === 'error') return { is: 'later', why: response.error, afterMs: null }

@@ -1,11 +1,12 @@
 import type { PeriodSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
+import { countryOf, secondOf, stated } from '../said.ts'
 import type { Asking } from '../store-client.ts'
 import type { OneTimeAnswer, Order, OrderLine } from './answers.ts'
 import { type ApiAnswer, askPlay, type PlayDeps } from './developer-api.ts'
 import { subjectOf } from './order-lines.ts'
-import { chargeOf, idsOf, proceedsOf, stated } from './order-statements.ts'
+import { chargeOf, idsOf, proceedsOf } from './order-statements.ts'
 import { refundOfLine } from './refunds.ts'
-import { countryOf, periodTime, secondOf } from './values.ts'
+import { periodTime } from './values.ts'
 
 export const askOneTime = (deps: PlayDeps, token: string, asking: Asking): Promise<ApiAnswer<OneTimeAnswer>> =>
   askPlay(deps, { method: 'GET', path: `purchases/productsv2/tokens/${encodeURIComponent(token)}` }, asking)

@@ -1,14 +1,11 @@
 import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/store-facts/statement.ts'
 import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
+import { countryOf, stated } from '../said.ts'
 import type { Money, Order } from './answers.ts'
 import { isRenewalOrder } from './ask-orders.ts'
 import { type ChargedLine, subjectOf } from './order-lines.ts'
 import { refundOfLine } from './refunds.ts'
-import { countryOf, periodTime, priceOf, shareOf } from './values.ts'
-
-/** Without the fields about which nothing is said. */
-export const stated = <Said extends object>(said: { [Key in keyof Said]?: Said[Key] | undefined }): Said =>
-  Object.fromEntries(Object.entries(said).filter(([, value]) => value !== undefined)) as Said
+import { periodTime, priceOf, shareOf } from './values.ts'
 
 export function idsOf(token: string, order: string | null, subject: string): TransactionIds {
   const transaction = order === null || subject === order ? null : subject

@@ -1,7 +1,7 @@
 import type { PeriodSaid, RenewalSaid, Statement } from '../../../domain/store-facts/statement.ts'
+import { secondOf } from '../said.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { decodeRecorded, orderLane } from './notification.ts'
-import { secondOf } from './values.ts'
 
 const NO_IDS = { transaction: null, originalTransaction: null, token: null, order: null, subscription: null, storeType: null }
 

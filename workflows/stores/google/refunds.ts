@@ -1,6 +1,7 @@
+import { exactDecimal } from '../../../domain/decimal.ts'
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
 import type { Money, Order, OrderLine } from './answers.ts'
-import { exactDecimal, nanosOf, periodTime, priceOf } from './values.ts'
+import { nanosOf, periodTime, priceOf } from './values.ts'
 
 type Refund = { at: string; total: bigint | null }
 

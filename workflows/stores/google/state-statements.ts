@@ -1,8 +1,9 @@
 import type { PeriodSaid, PeriodStatement, RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
+import { countryOf, stated } from '../said.ts'
 import { isRenewalOrder } from './ask-orders.ts'
-import { idsOf, stated } from './order-statements.ts'
+import { idsOf } from './order-statements.ts'
 import type { ChainLink, OwnedLine } from './subscription-chain.ts'
-import { countryOf, periodTime, priceOf } from './values.ts'
+import { periodTime, priceOf } from './values.ts'
 
 const STATE_PREFIX = 'SUBSCRIPTION_STATE_'
 const STATES = ['ACTIVE', 'CANCELED', 'EXPIRED', 'IN_GRACE_PERIOD', 'ON_HOLD', 'PAUSED', 'PENDING', 'PENDING_PURCHASE_CANCELED'] as const

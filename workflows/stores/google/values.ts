@@ -1,23 +1,14 @@
-import { scaled } from '../../../domain/decimal.ts'
+import { exactDecimal, scaled } from '../../../domain/decimal.ts'
+import { secondOf } from '../said.ts'
 import type { Money } from './answers.ts'
 
 const NANO_DIGITS = 9
 const SHARE_DIGITS = 6
 
-/** A time of a period: whole seconds, UTC. */
-export const secondOf = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`
-
 /** A time of Google's (RFC 3339, up to nine digits of a second); undefined without a readable one. */
 export function periodTime(stated: string | undefined): string | undefined {
   const ms = Date.parse(stated ?? '')
   return Number.isNaN(ms) ? undefined : secondOf(ms)
-}
-
-/** Decimal text of a number of 10^-places, without trailing zeros. */
-export function exactDecimal(value: bigint, places: number): string {
-  const digits = (value < 0n ? -value : value).toString().padStart(places + 1, '0')
-  const text = `${digits.slice(0, -places)}.${digits.slice(-places)}`.replace(/\.?0+$/, '')
-  return value < 0n ? `-${text}` : text
 }
 
 /** Whole units and nanos are two parts of one number with one sign. */
@@ -38,6 +29,3 @@ export function shareOf(part: Money | undefined, whole: Money | undefined): stri
   const [p, w] = [scaled(of.price, NANO_DIGITS), scaled(all.price, NANO_DIGITS)]
   return p < 0n || w <= 0n || p > w ? undefined : exactDecimal((p * 10n ** BigInt(SHARE_DIGITS)) / w, SHARE_DIGITS)
 }
-
-/** Two letters. */
-export const countryOf = (stated: string | undefined): string | undefined => (/^[A-Z]{2}$/.test(stated ?? '') ? stated : undefined)

@@ -1,15 +1,11 @@
-import type { Asking, SignedNotification } from '../store-client.ts'
+import type { Asking, Swept, SweptNotification } from '../store-client.ts'
 import type { VoidedAnswer } from './answers.ts'
-import { askPlay, FORBIDDEN, type NoAnswer, type PlayDeps } from './developer-api.ts'
+import { askPlay, FORBIDDEN, type PlayDeps } from './developer-api.ts'
 import { decodePush, signedNotification } from './notification.ts'
 
 /** Google answers the last 30 days; an older time is an error. */
 const REACH_MS = 30 * 24 * 3_600_000
 const PAGE = '1000'
-
-/** A purchase that was taken back, in the form of a push, so that it can be recorded and read like one. */
-export type SweptNotification = { notification: SignedNotification; body: Uint8Array }
-export type Swept = { is: 'swept'; notifications: SweptNotification[] } | NoAnswer
 
 type Voided = NonNullable<VoidedAnswer['voidedPurchases']>[number]
 
@@ -24,7 +20,7 @@ function swept({ purchaseToken, orderId, voidedTimeMillis, voidedQuantity }: Voi
   return notification ? [{ notification, body }] : []
 }
 
-/** Purchases that Google saw taken back since a time in ms, at most 30 days ago. */
+/** Purchases that Google saw taken back since a time in ms, at most 30 days ago, in the form of pushes. */
 export async function voidedPurchases(deps: PlayDeps, sinceMs: number, asking: Pick<Asking, 'settings' | 'signal'>): Promise<Swept> {
   const packageName = asking.settings.value('package_name') ?? ''
   const notifications: SweptNotification[] = []
