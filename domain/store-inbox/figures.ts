@@ -56,14 +56,18 @@ export async function readStoreFigures(db: Db): Promise<StoreFigures> {
   return { pending: pending.rows, setAside: setAside.rows, unacknowledged: unacknowledged.rows[0]!.count, alerts: alerts.rows }
 }
 
-const lastPush = (environment: string) => `(select i.received_at from store_inbox i where i.project = s.project and i.platform = s.platform
+const pushed = (environment: string) => `(select i.received_at from store_inbox i where i.project = s.project and i.platform = s.platform
   and i.source = 'push' and i.environment ${environment} order by i.received_at desc limit 1)`
 
-// One look into the index for each store, for Google three: its pushes tell no environment, until the purchase is known.
+/**
+ * In SQL: when the store of a sweep `s` has pushed last; null: never. One look into the index, for Google three: its pushes tell no environment, until
+ * the purchase is known.
+ */
+export const LAST_PUSH = `case s.platform when 'google' then greatest(${pushed('= s.environment')}, ${pushed('is null')},
+    ${pushed(`= (select id from environments where project = s.project and kind = 'sandbox')`)}) else ${pushed('= s.environment')} end`
+
 const LAST_PUSHES = `
-select s.project, s.platform, e.kind as environment, extract(epoch from clock_timestamp() - case s.platform
-    when 'google' then greatest(${lastPush('= e.id')}, ${lastPush('is null')}, ${lastPush(`= (select id from environments where project = s.project and kind = 'sandbox')`)})
-    else ${lastPush('= e.id')} end)::float8 as seconds
+select s.project, s.platform, e.kind as environment, extract(epoch from clock_timestamp() - ${LAST_PUSH})::float8 as seconds
 from store_sweeps s join environments e on e.id = s.environment join store_configs c on c.project = s.project and c.platform = s.platform and c.enabled
 where s.project = coalesce($1, s.project) order by s.project, s.platform, e.kind`
 

@@ -1,6 +1,8 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import { raiseAlerts, type StoreAlert } from './alerts.ts'
+import { LAST_PUSH } from './figures.ts'
 import type { SignedNotification } from './notification.ts'
+import type { StoreSweep } from './sweeps.ts'
 
 /** What a push that is on its way, or is sent again, may take. */
 export const LATE_MS = 3_600_000
@@ -34,6 +36,21 @@ export async function raiseIfUnpushed(
     if ((await tx.query({ name: 'unpushed-notifications', text: UNPUSHED, values })).rows.length === 0) return
   }
   await raiseAlerts(tx, [pushMissing(of)])
+}
+
+const SILENT = `
+  select 1 from store_sweeps s cross join lateral (select ${LAST_PUSH} as at) p where s.id = $1 and exists (
+    select from store_inbox i where i.project = s.project and i.platform = s.platform and i.source = 'sweep' and ($2 or i.environment = s.environment)
+      and i.received_at > clock_timestamp() - interval '2 hours' and to_timestamp(i.stated_at / 1000.0) > greatest(s.created_at, p.at)
+      and i.stated_at < extract(epoch from clock_timestamp()) * 1000 - ${LATE_MS})`
+
+/**
+ * Raises the alert when the store has pushed nothing since something that this sweep or the one before has found: hourly sweeps find most of what
+ * is missing before it is an hour old.
+ */
+export async function raiseIfSilent(db: Db, { id, project, platform, environment }: StoreSweep, isForBoth: boolean): Promise<void> {
+  const { rows } = await db.query({ name: 'silent-store', text: SILENT, values: [id, isForBoth] })
+  if (rows.length > 0) await raiseAlerts(db, [pushMissing({ project, platform, environment: isForBoth ? null : environment })])
 }
 
 const KEPT_DAYS = 7

@@ -55,6 +55,7 @@ create index store_inbox_finished on store_inbox (received_at) where state in ('
 create index store_inbox_waiting on store_inbox (project, platform, received_at) where state = 'pending';
 create index store_inbox_set_aside on store_inbox (platform) where state = 'set_aside';
 create index store_inbox_pushes on store_inbox (project, platform, environment, received_at) where source = 'push';
+create index store_inbox_swept on store_inbox (project, platform, received_at) where source = 'sweep';
 
 -- Requests to the API of a store that all processes together may still send: a bucket that fills with time. `family`: a part of an API with a
 -- quota of its own. Project 0: the quota is that of the installation.

@@ -1,5 +1,6 @@
 import type { Secrets } from '../../../domain/projects/secrets.ts'
 import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
+import { raiseIfSilent } from '../../../domain/store-inbox/push-missing.ts'
 import { endSweep, failSweep, noteSwept, type StoreSweep } from '../../../domain/store-inbox/sweeps.ts'
 import { openStore } from '../../../domain/stores/settings.ts'
 import type { Db, Pool } from '../../../store/connect.ts'
@@ -28,7 +29,8 @@ function* slicesOf({ sweep, row, isWhole }: Begun): Generator<SweepRange> {
   const sliceMs = sweep.sliceMs ?? Number.POSITIVE_INFINITY
   for (let until = Math.max(isWhole ? row.wholeUntil : row.sweptUntil, earliest + OVERLAP_MS); until < row.now; ) {
     const fromMs = until - OVERLAP_MS
-    until = Math.min(until + sliceMs, row.now)
+    // A rest is no slice of its own: a day is mostly some seconds longer.
+    until = row.now - until < 2 * sliceMs ? row.now : until + sliceMs
     yield { fromMs, toMs: until, isWhole }
   }
 }
@@ -66,6 +68,7 @@ export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, si
     }
     await noteSwept(session, id, range.toMs, isWhole)
   }
+  await raiseIfSilent(pool, row, sweep.isForBoth)
   await endAlert(pool, refusedCredentials(project, platform, environment))
   await endSweep(session, id)
   return { is: 'swept', found }
