@@ -53,6 +53,7 @@ beforeEach(async () => {
   await stores.api.pool.query('delete from store_alerts')
   await stores.begin()
   stores.google.voided = []
+  stores.google.date = null
   stores.google.asked.length = 0
   stores.apple.asked.length = 0
 })
@@ -150,6 +151,8 @@ describe('what no push has brought', () => {
     await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
     await stores.settled()
     story.refund(Date.now() - 30 * 60_000)
+    // Answers are dated by the second: this one is of a later second than the one before.
+    stores.google.date = new Date(Date.now() + 2000).toUTCString()
     sweeping()
     await swept()
     await stores.settled()

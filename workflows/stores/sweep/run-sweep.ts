@@ -1,3 +1,4 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
 import type { Secrets } from '../../../domain/projects/secrets.ts'
 import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
 import { raiseIfSilent } from '../../../domain/store-inbox/push-missing.ts'
@@ -21,21 +22,19 @@ const DAY_MS = 24 * 3_600_000
 /** What lies at the very edge of a store's reach is an error by the time that it is asked for. */
 const EDGE_MS = 60_000
 
-type Begun = { sweep: Sweep; row: StoreSweep; isWhole: boolean }
-
-/** The interval that is to be asked for, in parts that are recorded one after the other. */
-function* slicesOf({ sweep, row, isWhole }: Begun): Generator<SweepRange> {
-  const earliest = row.now - sweep.reachMs[row.kind] + EDGE_MS
+/** The interval since `untilMs` that is to be asked for, in parts that are recorded one after the other. */
+export function* slicesOf(sweep: Sweep, kind: EnvironmentKind, untilMs: number, now: number, isWhole: boolean): Generator<SweepRange> {
+  const earliest = now - sweep.reachMs[kind] + EDGE_MS
   const sliceMs = sweep.sliceMs ?? Number.POSITIVE_INFINITY
-  for (let until = Math.max(isWhole ? row.wholeUntil : row.sweptUntil, earliest + OVERLAP_MS); until < row.now; ) {
+  for (let until = Math.max(untilMs, earliest + OVERLAP_MS); until < now; ) {
     const fromMs = until - OVERLAP_MS
     // A rest is no slice of its own: a day is mostly some seconds longer.
-    until = row.now - until < 2 * sliceMs ? row.now : until + sliceMs
+    until = now - until < 2 * sliceMs ? now : until + sliceMs
     yield { fromMs, toMs: until, isWhole }
   }
 }
 
-const whyOf = (answer: NoAnswer): string => ('why' in answer ? answer.why : answer.is)
+export const whyOf = (answer: NoAnswer): string => ('why' in answer ? answer.why : answer.is)
 
 /**
  * Asks a store for what no push has brought since the last success, and records it. `session` has taken the sweep. The interval is behind only
@@ -57,7 +56,7 @@ export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, si
   const asking: Asking = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'lane', signal, SWEEP_PATIENCE_MS) }
   const isWhole = sweep.hourly === 'all' || row.now - row.wholeUntil >= DAY_MS
   const unpushed = { since: row.createdAt, now: row.now, isNamedAlike: sweep.isNamedAlike, isForBoth: sweep.isForBoth }
-  for (const range of slicesOf({ sweep, row, isWhole })) {
+  for (const range of slicesOf(sweep, kind, isWhole ? row.wholeUntil : row.sweptUntil, row.now, isWhole)) {
     for await (const page of sweep.pages(range, asking)) {
       if (page.is === 'refused') await raiseAlerts(pool, [refusedCredentials(project, platform, environment)])
       if (page.is !== 'swept') return failed(whyOf(page), page.is === 'later' ? page.afterMs : null)
