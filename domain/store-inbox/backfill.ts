@@ -13,7 +13,7 @@ export type BackfillPhase = 'lineages' | 'listed' | 'swept' | 'done'
 export type Backfill = { phase: BackfillPhase; cursor: string | null; lanes: number; notifications: number }
 
 /** The environments of a project's store. */
-export async function placesOf(db: Db, project: number, platform: StorePlatform): Promise<StorePlace[]> {
+export async function storePlaces(db: Db, project: number, platform: StorePlatform): Promise<StorePlace[]> {
   const { rows } = await db.query<{ environment: Environment; kind: EnvironmentKind }>(
     'select id as environment, kind from environments where project = $1 order by kind',
     [project],

@@ -1,12 +1,12 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { metrics } from '../../api/metrics.ts'
 import type { Readiness } from '../../api/readiness.ts'
-import { restBudget } from '../../domain/store-inbox/budget.ts'
 import { dropExpired } from '../../domain/reconciliation/retention.ts'
+import { restBudget } from '../../domain/store-inbox/budget.ts'
+import { endPushMissing } from '../../domain/store-inbox/push-missing.ts'
+import { recordNotifications } from '../../domain/store-inbox/record.ts'
 import { createSweep } from '../../domain/store-inbox/sweeps.ts'
 import type { StorePlatform } from '../../domain/stores/config.ts'
-import { recordNotifications } from '../../domain/store-inbox/record.ts'
-import { endPushMissing } from '../../domain/store-inbox/push-missing.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 import { notification } from '../harness/store-inbox.ts'
 
@@ -113,7 +113,9 @@ test('the age of the last push of each connected store; one that has never pushe
   await createSweep(api.pool, { ...place, platform: 'google' })
   await createSweep(api.pool, { ...place, platform: 'apple', environment: project.sandboxEnvironment, kind: 'sandbox' })
   const age = async (store: string, environment: string) =>
-    (await metric(`perennial_store_last_push_seconds{project="${project.id}",store="${store}",environment="${environment}"}`))!.split(' ')[1]
+    (await metric(`perennial_store_last_push_seconds{project="${project.id}",store="${store}",environment="${environment}"}`))!.split(
+      ' ',
+    )[1]
   expect(await age('apple', 'production')).toBe('+Inf')
   await record({ source: 'sweep' })
   expect(await age('apple', 'production')).toBe('+Inf')

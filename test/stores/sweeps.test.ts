@@ -6,8 +6,8 @@ import { startStoreSweeps } from '../../workers/store-sweeps.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { storeClients } from '../../workflows/stores/clients.ts'
-import { sweepsOf } from '../../workflows/stores/sweep/sweeps.ts'
 import type { Sweeps } from '../../workflows/stores/sweep/sweep.ts'
+import { sweepsOf } from '../../workflows/stores/sweep/sweeps.ts'
 import { inboxOf } from '../harness/store-inbox.ts'
 import { appleChain } from '../harness/stores/apple-chain.ts'
 import { appleJws, appleNotification } from '../harness/stores/apple-jws.ts'
@@ -69,7 +69,16 @@ function sweeping(pool = stores.api.pool) {
   return one
 }
 
-type Row = { platform: string; kind: string; until: number; whole: number; next: number; attempts: number; failure: string | null; done: boolean }
+type Row = {
+  platform: string
+  kind: string
+  until: number
+  whole: number
+  next: number
+  attempts: number
+  failure: string | null
+  done: boolean
+}
 const rows = async () =>
   (
     await stores.api.pool.query<Row>(
@@ -353,10 +362,9 @@ describe('processes', () => {
     sweeping(otherPool)
     await until('Apple is asked', () => historyAsked().length > 0 || undefined)
     // The sessions of a killed process end, whatever it was at.
-    await stores.api.pool.query(
-      `select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1`,
-      [LOCK.storeSweep],
-    )
+    await stores.api.pool.query(`select pg_terminate_backend(pid) from pg_locks where locktype = 'advisory' and classid = $1`, [
+      LOCK.storeSweep,
+    ])
     stores.apple.override = null
     sweeping()
     await swept()
@@ -372,7 +380,7 @@ describe('push_missing', () => {
     const process = sweeping()
     await swept()
     await later(3 * HOUR)
-    await stores.api.pool.query('update store_sweeps set next_at = clock_timestamp() + interval \'1 hour\'')
+    await stores.api.pool.query("update store_sweeps set next_at = clock_timestamp() + interval '1 hour'")
     return async () => {
       await stores.api.pool.query('update store_sweeps set succeeded_at = null, next_at = clock_timestamp()')
       process.begin()
@@ -397,7 +405,8 @@ describe('push_missing', () => {
     const again = await connected()
     attempted(bought(Date.now() - 30 * 60_000))
     await again()
-    const pass = () => stores.api.pool.query('update store_inbox set stated_at = stated_at - 1800000 - 60000 where project = $1', [stores.project.id])
+    const pass = () =>
+      stores.api.pool.query('update store_inbox set stated_at = stated_at - 1800000 - 60000 where project = $1', [stores.project.id])
     await pass()
     await again()
     expect(await alerts()).toEqual(['push_missing'])

@@ -1,6 +1,15 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import type { Secrets } from '../../../domain/projects/secrets.ts'
-import { type Backfill, type BackfillPhase, beginBackfill, checkLanes, lanesOfLineages, noteBackfill, placesOf, secondsOfALane } from '../../../domain/store-inbox/backfill.ts'
+import {
+  type Backfill,
+  type BackfillPhase,
+  beginBackfill,
+  checkLanes,
+  lanesOfLineages,
+  noteBackfill,
+  secondsOfALane,
+  storePlaces,
+} from '../../../domain/store-inbox/backfill.ts'
 import type { StorePlace } from '../../../domain/store-inbox/sweeps.ts'
 import type { StorePlatform } from '../../../domain/stores/config.ts'
 import { openStore } from '../../../domain/stores/settings.ts'
@@ -9,7 +18,7 @@ import { transaction } from '../../../store/transaction.ts'
 import { quotaOf, SWEEP_PATIENCE_MS } from '../quota.ts'
 import type { Asking } from '../store-client.ts'
 import { recordSwept } from './record-swept.ts'
-import { slicesOf, whyOf } from './run-sweep.ts'
+import { intervalsOf, whyOf } from './run-sweep.ts'
 import type { Sweep, Sweeps } from './sweep.ts'
 
 export type BackfillDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; now?: () => number }
@@ -71,7 +80,7 @@ const swept: Phase = async ({ deps, sweep, place, asking, fromMs, state, to }) =
   if (sweep.isForBoth && place.kind === 'sandbox') return null
   const now = deps.now?.() ?? Date.now()
   const since = state.cursor === null ? (fromMs ?? 0) : Number(state.cursor)
-  for (const range of slicesOf(sweep, place.kind, since, now, true)) {
+  for (const range of intervalsOf(sweep, place.kind, since, now, true)) {
     let { notifications } = state
     for await (const page of sweep.pages(range, asking)) {
       if (page.is !== 'swept') return whyOf(page)
@@ -101,7 +110,7 @@ export async function backfillStore(
   const { pool, secrets, sweeps } = deps
   const sweep = sweeps[platform]
   const settings = await openStore(pool, secrets, project, platform)
-  const places = (await placesOf(pool, project, platform)).filter(({ kind }) => settings?.isConnected(kind))
+  const places = (await storePlaces(pool, project, platform)).filter(({ kind }) => settings?.isConnected(kind))
   if (!sweep || !settings || places.length === 0) return { is: 'not_connected' }
   const sum = { lanes: 0, notifications: 0 }
   for (const place of places) {

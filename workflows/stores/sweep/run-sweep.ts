@@ -14,7 +14,7 @@ import type { Sweep, SweepRange, Sweeps } from './sweep.ts'
 export type SweepDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; at: AtCrashPoint }
 
 /** `found`: notifications that no push had brought. */
-export type SweepResult = { is: 'swept'; found: number } | { is: 'failed'; why: string; found: number }
+export type SweepOutcome = { is: 'swept'; found: number } | { is: 'failed'; why: string; found: number }
 
 /** A store may tell of something some time after it has happened. */
 const OVERLAP_MS = 10 * 60_000
@@ -23,7 +23,7 @@ const DAY_MS = 24 * 3_600_000
 const EDGE_MS = 60_000
 
 /** The interval since `untilMs` that is to be asked for, in parts that are recorded one after the other. */
-export function* slicesOf(sweep: Sweep, kind: EnvironmentKind, untilMs: number, now: number, isWhole: boolean): Generator<SweepRange> {
+export function* intervalsOf(sweep: Sweep, kind: EnvironmentKind, untilMs: number, now: number, isWhole: boolean): Generator<SweepRange> {
   const earliest = now - sweep.reachMs[kind] + EDGE_MS
   const sliceMs = sweep.sliceMs ?? Number.POSITIVE_INFINITY
   for (let until = Math.max(untilMs, earliest + OVERLAP_MS); until < now; ) {
@@ -41,13 +41,13 @@ export const whyOf = (answer: NoAnswer): string => ('why' in answer ? answer.why
  * when all of its pages are recorded: whatever ends the sweep before, the next one asks for it again, and known notifications change nothing.
  * Throws only for a defect, or when the signal aborts or the database fails.
  */
-export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, signal: AbortSignal): Promise<SweepResult> {
+export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, signal: AbortSignal): Promise<SweepOutcome> {
   const { pool, secrets, sweeps, at } = deps
   const { id, project, platform, environment, kind } = row
   const sweep = sweeps[platform]
   const settings = await openStore(pool, secrets, project, platform)
   let found = 0
-  const failed = async (why: string, afterMs: number | null): Promise<SweepResult> => {
+  const failed = async (why: string, afterMs: number | null): Promise<SweepOutcome> => {
     await failSweep(session, id, why, afterMs)
     return { is: 'failed', why, found }
   }
@@ -56,7 +56,7 @@ export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, si
   const asking: Asking = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'lane', signal, SWEEP_PATIENCE_MS) }
   const isWhole = sweep.hourly === 'all' || row.now - row.wholeUntil >= DAY_MS
   const unpushed = { since: row.createdAt, now: row.now, isNamedAlike: sweep.isNamedAlike, isForBoth: sweep.isForBoth }
-  for (const range of slicesOf(sweep, kind, isWhole ? row.wholeUntil : row.sweptUntil, row.now, isWhole)) {
+  for (const range of intervalsOf(sweep, kind, isWhole ? row.wholeUntil : row.sweptUntil, row.now, isWhole)) {
     for await (const page of sweep.pages(range, asking)) {
       if (page.is === 'refused') await raiseAlerts(pool, [refusedCredentials(project, platform, environment)])
       if (page.is !== 'swept') return failed(whyOf(page), page.is === 'later' ? page.afterMs : null)
