@@ -303,6 +303,7 @@ describe('processes', () => {
     const held = new Promise<void>(resolve => {
       release = resolve
     })
+    running.push({ begin() {}, stop: async () => release() })
     const sweepsHeld: Sweeps = {
       apple: {
         ...sweeps.apple!,
@@ -323,13 +324,15 @@ describe('processes', () => {
     start(stores.api.pool)
     await until('the first page', async () => (await sources()).length >= 20 || undefined)
     start(otherPool)
-    // The other one has tried: each attempt opens a session.
-    await until('the other has looked', async () => {
-      const { rows: locks } = await stores.api.pool.query(`select from pg_locks where locktype = 'advisory' and classid = $1`, [
-        LOCK.storeSweep,
-      ])
-      return (locks.length > 0 && otherPool.totalCount > 0) || undefined
-    })
+    /** The other one has tried: each of its attempts opens a session of its own, and closes it. */
+    const otherLook = async () => {
+      let isRemoved = false
+      otherPool.once('remove', () => {
+        isRemoved = true
+      })
+      await until('the other has looked', () => isRemoved || undefined, 10_000)
+    }
+    for (let look = 0; look < 3; look++) await otherLook()
     release()
     await swept()
     expect(historyAsked()).toHaveLength(3)
