@@ -446,13 +446,13 @@ describe('push_missing', () => {
     await stores.connectGoogle()
     const process = sweeping()
     await swept()
-    await later(3 * HOUR)
     const [one, other] = ['token-1', 'token-2'].map(token => playStory(stores.google, { token, order: `GPA.${token}` })) as [
       ReturnType<typeof playStory>,
       ReturnType<typeof playStory>,
     ]
     for (const story of [one, other]) await stores.pushGoogle(story.subscribe(Date.now() - DAY).body)
     await stores.pushGoogle(one.refund(Date.now() - 2 * HOUR).body)
+    await later(3 * HOUR)
     process.begin()
     await swept()
     expect(await sources()).toEqual(['push', 'push', 'push', 'sweep'])
