@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Readiness } from './readiness.ts'
 
-/** Gauges of overdue jobs, orphans, consumer lag, set-aside events and the facts of figures. They are set when the metrics are read. */
+/** Gauges of overdue jobs, orphans, consumer lag, set-aside events, the facts of figures and stores. They are set when the metrics are read. */
 export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers })
@@ -20,6 +20,25 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const markSeconds = gauge('perennial_oldest_mark_seconds', 'How long the first of them has waited')
   const setAsideUsers = gauge('perennial_set_aside_users', 'Users whose facts cannot be folded, up to 10,000')
   const drifting = gauge('perennial_fact_drift', 'Users whose stored facts differed from a new fold in the last look; must be 0')
+  const pending = gauge('perennial_store_pending', 'Notifications of stores that are not worked on yet, up to 10,000 of each project', [
+    'store',
+  ])
+  const pendingSeconds = gauge('perennial_store_oldest_pending_seconds', 'How long the first of them has waited', ['store'])
+  const setAsideNotifications = gauge(
+    'perennial_store_set_aside',
+    'Notifications of stores that could not be read or applied, up to 10,000',
+    ['store'],
+  )
+  const unacknowledged = gauge(
+    'perennial_store_unacknowledged',
+    'Purchases not acknowledged at Google Play a day after they got their owner',
+  )
+  const alerts = gauge('perennial_store_alerts', 'Stores of projects with the alert', ['alert'])
+  const lastPush = gauge('perennial_store_last_push_seconds', 'Time since the last push of a connected store; +Inf: none in 90 days', [
+    'project',
+    'store',
+    'environment',
+  ])
   // The database counts them, for all processes.
   const total = (name: string, help: string) => {
     const counter = new Counter({ name, help, registers })
@@ -32,10 +51,16 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const drifted = total('perennial_fact_drift_total', 'Users whose stored facts differed from a new fold')
   return {
     async read(): Promise<void> {
-      const drift = await readiness.drift()
+      const [drift, pushes] = await Promise.all([readiness.drift(), readiness.lastPushes()])
+      if (pushes) {
+        lastPush.reset()
+        for (const { project, platform: store, environment, seconds } of pushes)
+          lastPush.set({ project: String(project), store, environment }, seconds ?? Number.POSITIVE_INFINITY)
+      }
       if (!drift) return
       // A kind or consumer that is missing in this reading must not keep its last figure.
       for (const each of [overdue, oldest, abandoned, unknown, lag, lagSeconds, setAside]) each.reset()
+      for (const each of [pending, pendingSeconds, setAsideNotifications, alerts]) each.reset()
       for (const { kind, ...late } of drift.late) {
         overdue.set({ kind }, late.overdue)
         oldest.set({ kind }, late.oldest_seconds)
@@ -47,6 +72,13 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
         lagSeconds.set({ consumer }, seconds)
       }
       for (const { consumer, events } of drift.setAside) setAside.set({ consumer }, events)
+      for (const { platform: store, ...of } of drift.stores.pending) {
+        pending.set({ store }, of.pending)
+        pendingSeconds.set({ store }, of.oldest_seconds)
+      }
+      for (const { platform: store, notifications } of drift.stores.setAside) setAsideNotifications.set({ store }, notifications)
+      for (const { alert, stores } of drift.stores.alerts) alerts.set({ alert }, stores)
+      unacknowledged.set(drift.stores.unacknowledged)
       unremoved.set(drift.unremoved.files)
       unremovedSeconds.set(drift.unremoved.seconds)
       marked.set(drift.facts.marked)

@@ -9,9 +9,12 @@ export type RunMetrics = { outcome(kind: string, outcome: string): void }
 /** `environment` and `type` are empty where nothing authentic has said them. */
 export type NotificationLabels = { store: string; environment: string; type: string; source: string; answer: string }
 export type StoreMetrics = { notification(labels: NotificationLabels, seconds: number): void }
+/** What the work on the lanes of stores counts. */
+export type LaneMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
 export type Metrics = HttpMetrics &
   RunMetrics &
   FigureMetrics &
+  LaneMetrics &
   StoreMetrics & { text(): Promise<string>; contentType: string; close(): void }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -49,6 +52,18 @@ export function metrics(readiness: Readiness): Metrics {
     buckets: BUCKETS,
     registers,
   })
+  const refreshes = new Counter({
+    name: 'perennial_store_refreshes_total',
+    help: 'Questions to stores about a lineage, by what they answered',
+    labelNames: ['store', 'result'],
+    registers,
+  })
+  const missed = new Counter({
+    name: 'perennial_store_missed_total',
+    help: 'Questions without a notification whose answer changed a known lineage: a push should have brought it',
+    labelNames: ['store'],
+    registers,
+  })
   const { close } = eventLoopDelay(registers)
   const drift = driftGauges(readiness, registers)
   return {
@@ -61,6 +76,8 @@ export function metrics(readiness: Readiness): Metrics {
       notifications.inc(labels)
       acknowledged.observe({ store: labels.store }, seconds)
     },
+    refresh: (store, result) => refreshes.inc({ store, result }),
+    missed: store => missed.inc({ store }),
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
     async text() {
       await drift.read()

@@ -44,7 +44,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 type Handler = (ctx: Koa.Context) => Promise<void>
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-function figures({ late, lag, setAside, unremoved, facts, orphans }: Drift) {
+function figures({ late, lag, setAside, unremoved, facts, stores, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
@@ -61,6 +61,12 @@ function figures({ late, lag, setAside, unremoved, facts, orphans }: Drift) {
     oldest_mark_seconds: Math.round(facts.oldest_seconds),
     set_aside_users: facts.set_aside,
     fact_drift: facts.drifted,
+    store_pending: stores.pending.reduce((sum, { pending }) => sum + pending, 0),
+    store_oldest_pending_seconds: Math.round(Math.max(0, ...stores.pending.map(({ oldest_seconds }) => oldest_seconds))),
+    store_late_seconds: Math.round(Math.max(0, ...stores.pending.map(({ late_seconds }) => late_seconds))),
+    store_set_aside: stores.setAside.reduce((sum, { notifications }) => sum + notifications, 0),
+    store_unacknowledged: stores.unacknowledged,
+    store_alerts: Object.fromEntries(stores.alerts.map(({ alert, stores: count }) => [alert, count])),
   }
 }
 

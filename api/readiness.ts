@@ -1,9 +1,10 @@
 import { jobFloors } from '../domain/jobs/floors.ts'
 import { type Drift, readDrift } from '../domain/reconciliation/drift.ts'
+import { type LastPush, lastPushes } from '../domain/store-inbox/figures.ts'
 import type { Pool } from '../store/connect.ts'
 import { classifyFailure } from '../store/failures.ts'
 import { isMigrated } from '../store/migrate.ts'
-import { recently } from './recently.ts'
+import { type Recent, recently } from './recently.ts'
 
 /** A load balancer gives up after a second or two: an answer without the latest figures is better than none. */
 const WAIT_MS = { withLast: 1_000, withoutLast: 3_000 }
@@ -13,7 +14,9 @@ const DRIFT_FRESH_MS = 5_000
 
 /** `slow`: the database did not answer in time. That is no reason to take the service out of a load balancer. */
 export type DatabaseState = 'ready' | 'slow' | 'unavailable'
-export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<Drift | null> }
+export type Readiness = { database(): Promise<DatabaseState>; drift(): Promise<Drift | null>; lastPushes(): Promise<LastPush[] | null> }
+
+const latest = <T>(recent: Recent<T>): T | null => (recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null)
 
 /**
  * What `/readyz` and the metrics say about the database. `pool`: nothing else uses its connections, because a queue of other statements would
@@ -27,6 +30,7 @@ export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Re
     return readDrift(pool, floors.current())
   }
   const drift = recently(readFigures, { freshMs: driftFreshMs, waitMs: WAIT_MS })
+  const pushes = recently(() => lastPushes(pool), { freshMs: driftFreshMs, waitMs: WAIT_MS })
   return {
     async database() {
       const recent = await migrated()
@@ -42,9 +46,8 @@ export function readiness(pool: Pool, driftFreshMs: number = DRIFT_FRESH_MS): Re
       }
     },
     /** At most five seconds old; older while the database is slow; null: no figures could be read. */
-    async drift() {
-      const recent = await drift()
-      return recent.is === 'read' ? recent.value : recent.is === 'slow' ? recent.last : null
-    },
+    drift: async () => latest(await drift()),
+    /** As fresh as that. */
+    lastPushes: async () => latest(await pushes()),
   }
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path'
 import type Koa from 'koa'
 import type { Logger } from 'pino'
 import { answerCheck } from '../api/answer-check.ts'
-import { metrics } from '../api/metrics.ts'
+import { type LaneMetrics, metrics, type RunMetrics } from '../api/metrics.ts'
 import { readiness } from '../api/readiness.ts'
 import { requestTurns } from '../api/request-turns.ts'
 import { type Listening, listen, listenForFigures } from '../api/server.ts'
@@ -19,7 +19,12 @@ import type { Config } from './config.ts'
 import { QUEUES_PAGE, redisPrefix, warnOfRedis } from './queue.ts'
 import type { Resources } from './resources.ts'
 
-export type ServedApi = Listening & { url: string; metricsUrl: string | null; countOutcome: (kind: string, outcome: string) => void }
+export type ServedApi = Listening & {
+  url: string
+  metricsUrl: string | null
+  countOutcome: RunMetrics['outcome']
+  laneMetrics: LaneMetrics
+}
 
 /** Connections of the pool that no request uses: for downloads and, in a process that is a worker as well, for its jobs. */
 const RESERVED = 2
@@ -108,6 +113,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     url,
     metricsUrl,
     countOutcome: measurements.outcome,
+    laneMetrics: measurements,
     close,
   }
 }

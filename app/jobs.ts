@@ -28,6 +28,7 @@ import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
 import { acknowledgePurchase } from '../workflows/stores/google/acknowledge-purchase.ts'
 import { laneHandler } from '../workflows/stores/lane/handler.ts'
+import type { LaneCounts } from '../workflows/stores/lane/turn.ts'
 
 export type JobsDeps = {
   pool: Pool
@@ -49,6 +50,7 @@ export type JobsDeps = {
   publicUrl: string
   partRows: number
   policies: Policies
+  laneCounts?: LaneCounts
   at?: AtCrashPoint
 }
 
@@ -57,7 +59,7 @@ type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 /** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
   const { pool, planned, recording, copying, secrets, storage, outgoing, tokens, stores, mail, publicUrl, partRows, policies } = deps
-  const { at = NOWHERE } = deps
+  const { at = NOWHERE, laneCounts } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const destinations = reportDestinations({ outgoing, guard, tokens })
   const gate = startGate()
@@ -80,7 +82,7 @@ export function jobs(deps: JobsDeps): Jobs {
     handlers: [
       ...workflowHandlers(workflows, { pool, policies, at }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
-      laneHandler({ pool, secrets, clients: stores, at }),
+      laneHandler({ pool, secrets, clients: stores, at, ...(laneCounts && { counts: laneCounts }) }),
       deliveryHandler({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({

@@ -80,7 +80,9 @@ export async function startPerennial(config: Config, log: Logger, { showKeys = f
     if (config.role !== 'api') {
       const { work } = await import('./worker.ts')
       const publicUrl = config.publicUrl ?? served?.url ?? `http://localhost:${config.port}`
-      closing.push(await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, at }))
+      closing.push(
+        await work(config, log, resources, { publicUrl, countOutcome: served?.countOutcome, laneMetrics: served?.laneMetrics, at }),
+      )
     }
     return { url: served?.url ?? null, metricsUrl: served?.metricsUrl ?? null, keys, keysFile, stop }
   } catch (error) {

@@ -4,6 +4,7 @@ import { startFactAudit } from '../workers/fact-audit.ts'
 import { startFactRebuild } from '../workers/fact-rebuild.ts'
 import { startHousekeeping } from '../workers/housekeeping.ts'
 import { startStatistics } from '../workers/statistics.ts'
+import { startStoreSweeps } from '../workers/store-sweeps.ts'
 import { startWatchdog } from '../workers/watchdog.ts'
 import { startWorker } from '../workers/worker.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
@@ -11,6 +12,8 @@ import { POLICIES } from '../workflows/engine/policy.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
 import { storeClients } from '../workflows/stores/clients.ts'
+import type { LaneCounts } from '../workflows/stores/lane/turn.ts'
+import { sweepsOf } from '../workflows/stores/sweep/sweeps.ts'
 import type { Config } from './config.ts'
 import { jobs } from './jobs.ts'
 import { openQueue } from './queue.ts'
@@ -20,6 +23,7 @@ export type WorkOptions = {
   /** The service's own address. */
   publicUrl: string
   countOutcome?: ((kind: string, outcome: string) => void) | undefined
+  laneMetrics?: LaneCounts | undefined
   at?: AtCrashPoint | undefined
 }
 
@@ -28,7 +32,7 @@ export async function work(
   config: Config,
   log: Logger,
   resources: Resources,
-  { publicUrl, countOutcome, at }: WorkOptions,
+  { publicUrl, countOutcome, laneMetrics, at }: WorkOptions,
 ): Promise<() => Promise<void>> {
   const { url, pool, secrets, storage } = resources
   const { allowPrivateNetwork, mail, exportPartRows: partRows, leaseMs } = config
@@ -47,7 +51,19 @@ export async function work(
     pool: planned,
     url,
     queue,
-    ...jobs({ pool, planned, recording, copying, secrets, storage, ...network, partRows, policies: POLICIES, ...(at && { at }) }),
+    ...jobs({
+      pool,
+      planned,
+      recording,
+      copying,
+      secrets,
+      storage,
+      ...network,
+      partRows,
+      policies: POLICIES,
+      ...(laneMetrics && { laneCounts: laneMetrics }),
+      ...(at && { at }),
+    }),
     ...(at && { at }),
     leaseMs,
     log,
@@ -57,8 +73,10 @@ export async function work(
   const statistics = startStatistics(pool, log)
   const watchdog = startWatchdog({ pool, log })
   const factAudit = startFactAudit({ pool, log })
+  const storeSweeps = startStoreSweeps({ pool, secrets, sweeps: sweepsOf(stores), log, ...(at && { at }) })
   const factRebuild = startFactRebuild({ pool, log })
   return async () => {
+    await storeSweeps.stop()
     await factRebuild.stop()
     await factAudit.stop()
     await watchdog.stop()

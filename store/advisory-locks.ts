@@ -14,5 +14,6 @@ export const LOCK = {
   views: 4_111,
   rebuild: 4_112,
   words: 4_113,
+  storeSweep: 4_114,
   compaction: 4_130,
 } as const

@@ -17,8 +17,13 @@ const LOGGED_IDS = 20
 
 export type WatchdogOptions = { pool: Pool; log: Logger; periodMs?: number }
 
+const ALERTS: Record<string, string> = {
+  store_credentials: 'a store does not accept the credentials of a project',
+  push_missing: 'pushes of a store do not arrive',
+}
+
 /** What is wrong, in sentences that stay the same as long as the same is wrong. */
-function complaints({ late, lag, setAside, unremoved, facts }: Drift): string[] {
+function complaints({ late, lag, setAside, unremoved, facts, stores }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `jobs of kind ${kind} are overdue`),
     ...late
@@ -31,6 +36,12 @@ function complaints({ late, lag, setAside, unremoved, facts }: Drift): string[] 
     ...(facts.oldest_seconds > OVERDUE_SECONDS ? ['the facts of figures are folded too late'] : []),
     ...(facts.set_aside > 0 ? ['the facts of users cannot be folded'] : []),
     ...(facts.drifted > 0 ? ['stored facts differed from a new fold'] : []),
+    ...stores.pending
+      .filter(({ late_seconds }) => late_seconds > OVERDUE_SECONDS)
+      .map(({ platform }) => `notifications of ${platform} are not worked on`),
+    ...stores.setAside.map(({ platform }) => `notifications of ${platform} were set aside`),
+    ...(stores.unacknowledged > 0 ? ['purchases are not acknowledged at Google Play'] : []),
+    ...stores.alerts.map(({ alert }) => ALERTS[alert] ?? alert),
   ]
 }
 

@@ -1,6 +1,6 @@
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
-import type { Admit, Arrival, Gate, NewNotification, SignedNotification } from '../../domain/store-inbox/notification.ts'
+import { type Admit, type Arrival, type Gate, isStorable, type NewNotification } from '../../domain/store-inbox/notification.ts'
 import type { Recorded } from '../../domain/store-inbox/record.ts'
 import {
   findStoreConfig,
@@ -99,15 +99,4 @@ function receiptOf(gate: Exclude<Gate, { is: 'accepted' }>): Receipt {
     default:
       return gate satisfies never
   }
-}
-
-/** Far more than any store uses, and as much as an index takes. A purchase token is longer than an id. */
-const LONGEST = { id: 255, type: 255, subtype: 255, lane: 4096 }
-
-/** Postgres takes no NUL in a text, and a time beyond the numbers that are exact is none. */
-function isStorable({ id, type, subtype, lane, statedAt }: SignedNotification): boolean {
-  const texts = Object.entries({ id, type, subtype: subtype ?? '-', lane }) as [keyof typeof LONGEST, string][]
-  return (
-    Number.isSafeInteger(statedAt) && texts.every(([name, text]) => text !== '' && text.length <= LONGEST[name] && !text.includes('\0'))
-  )
 }

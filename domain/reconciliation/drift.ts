@@ -5,6 +5,7 @@ import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from '../jobs/groups.ts'
 import { OVERDUE_SECONDS } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { KNOWN_KINDS } from '../jobs/workers.ts'
+import { readStoreFigures, type StoreFigures } from '../store-inbox/figures.ts'
 
 /**
  * Jobs of one kind. `overdue`: due for more than a minute and not leased. `abandoned`: the lease has expired and no worker has claimed the
@@ -23,6 +24,7 @@ export type Drift = {
   setAside: SetAside[]
   unremoved: Unremoved
   facts: FoldingState
+  stores: StoreFigures
   orphans: number
   repaired: number
 }
@@ -85,16 +87,17 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
            from exports where overdue_since is not null`,
   })
   const facts = await readFoldingState(db)
+  const stores = await readStoreFigures(db)
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
   const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
-  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, facts, orphans, repaired }
+  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, facts, stores, orphans, repaired }
 }
 
 /**
  * Whether an operator should look: a job, an event or a marked user waits for more than a minute, an event or a user was set aside, a file
- * could not be removed, orphans were found, or stored facts differed from a new fold.
+ * could not be removed, orphans were found, stored facts differed from a new fold, or what stores say does not arrive or is not worked on.
  */
-export const isDegraded = ({ late, lag, setAside, unremoved, facts, orphans }: Drift): boolean =>
+export const isDegraded = ({ late, lag, setAside, unremoved, facts, stores, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
   lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
   setAside.length > 0 ||
@@ -102,7 +105,11 @@ export const isDegraded = ({ late, lag, setAside, unremoved, facts, orphans }: D
   facts.oldest_seconds > OVERDUE_SECONDS ||
   facts.set_aside > 0 ||
   facts.drifted > 0 ||
-  orphans > 0
+  orphans > 0 ||
+  stores.pending.some(({ late_seconds }) => late_seconds > OVERDUE_SECONDS) ||
+  stores.setAside.length > 0 ||
+  stores.unacknowledged > 0 ||
+  stores.alerts.length > 0
 
 /** Stores the result of the watchdog's look, for every process that reports readiness and metrics. */
 export const recordWatch = (db: Db, { orphans, repaired }: { orphans: number; repaired: number }): Promise<unknown> =>

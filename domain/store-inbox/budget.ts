@@ -10,6 +10,8 @@ const PER_SECOND: Record<StorePlatform, Record<EnvironmentKind, number>> = {
   paddle: { production: 3, sandbox: 3 },
 }
 
+export const requestsPerSecond = (platform: StorePlatform, environment: EnvironmentKind): number => PER_SECOND[platform][environment]
+
 /** The part of a full bucket that is kept for claims: somebody waits for their answer. */
 const KEPT_FOR_CLAIMS = 1 / 4
 

@@ -46,3 +46,14 @@ export type NewNotification = SignedNotification & {
   contentType: string | null
   source: NotificationSource
 }
+
+/** Far more than any store uses, and as much as an index takes. A purchase token is longer than an id. */
+const LONGEST = { id: 255, type: 255, subtype: 255, lane: 4096 }
+
+/** Postgres takes no NUL in a text, and a time beyond the numbers that are exact is none. */
+export function isStorable({ id, type, subtype, lane, statedAt }: SignedNotification): boolean {
+  const texts = Object.entries({ id, type, subtype: subtype ?? '-', lane }) as [keyof typeof LONGEST, string][]
+  return (
+    Number.isSafeInteger(statedAt) && texts.every(([name, text]) => text !== '' && text.length <= LONGEST[name] && !text.includes('\0'))
+  )
+}

@@ -73,23 +73,24 @@ async function insert(tx: Tx, items: readonly NewNotification[]): Promise<Row[]>
  * Records notifications, in one transaction: each with its lane, whose job is due now, and with the run that forwards it where the project wants
  * that. A notification that is known already changes nothing. The result has one word for each, in order.
  */
-export async function recordNotifications(pool: Pool, items: readonly NewNotification[]): Promise<Recorded[]> {
-  const rows = await transaction(pool, async tx => {
-    const recorded = await insert(tx, items)
-    if (recorded.length > 0) announceJobs(tx, STORE_LANE_DUE)
-    const forwards = Map.groupBy(
-      recorded.filter(row => row.forwards),
-      row => row.production,
+export const recordNotifications = (pool: Pool, items: readonly NewNotification[]): Promise<Recorded[]> =>
+  transaction(pool, tx => recordInTransaction(tx, items))
+
+/** The same within a transaction of the caller's. */
+export async function recordInTransaction(tx: Tx, items: readonly NewNotification[]): Promise<Recorded[]> {
+  const rows = await insert(tx, items)
+  if (rows.length > 0) announceJobs(tx, STORE_LANE_DUE)
+  const forwards = Map.groupBy(
+    rows.filter(row => row.forwards),
+    row => row.production,
+  )
+  for (const [production, runs] of forwards)
+    await createRuns(
+      tx,
+      production,
+      FORWARD_WORKFLOW,
+      runs.map(({ id }) => String(id)),
     )
-    for (const [production, runs] of forwards)
-      await createRuns(
-        tx,
-        production,
-        FORWARD_WORKFLOW,
-        runs.map(({ id }) => String(id)),
-      )
-    return recorded
-  })
   const fresh = new Set(rows.map(({ n }) => n))
   return items.map((_, index) => (fresh.has(index + 1) ? 'recorded' : 'known'))
 }

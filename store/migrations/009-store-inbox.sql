@@ -52,6 +52,10 @@ create unique index store_inbox_by_notification on store_inbox (project, platfor
 create index store_inbox_pending on store_inbox (lane, stated_at, id) where state = 'pending';
 create index store_inbox_by_lane on store_inbox (lane);
 create index store_inbox_finished on store_inbox (received_at) where state in ('done', 'ignored');
+create index store_inbox_waiting on store_inbox (project, platform, received_at) where state = 'pending';
+create index store_inbox_set_aside on store_inbox (platform) where state = 'set_aside';
+create index store_inbox_pushes on store_inbox (project, platform, environment, received_at) where source = 'push';
+create index store_inbox_swept on store_inbox (project, platform, received_at) where source = 'sweep';
 
 -- Requests to the API of a store that all processes together may still send: a bucket that fills with time. `family`: a part of an API with a
 -- quota of its own. Project 0: the quota is that of the installation.
@@ -92,17 +96,38 @@ create unique index store_acknowledgements_by_token on store_acknowledgements (e
 create index store_acknowledgements_by_lineage on store_acknowledgements (lineage);
 create index store_acknowledgements_open on store_acknowledgements (created_at) where done_at is null;
 
--- How far the sweeps have come: what a store said up to `swept_until` and no push brought has been asked for.
+-- How far the sweeps have come: what a store said up to `swept_until` and no push brought has been asked for. A store with one address for both
+-- environments (Google) has one row, under production.
 create table store_sweeps (
+  id int generated always as identity primary key,
   project int not null references projects,
-  platform text not null,
+  platform text not null check (platform in ('apple', 'google', 'stripe', 'paddle')),
   environment int not null references environments,
+  -- The store was first found connected.
+  created_at timestamptz not null default clock_timestamp(),
   swept_until timestamptz not null,
-  -- Of the last sweep that looked for everything and not only for what the store could not deliver (Apple).
-  whole_at timestamptz not null,
-  succeeded_at timestamptz not null,
-  -- When it is to be tried again; the last failure.
+  -- By sweeps that looked for everything and not only for what the store could not deliver (Apple).
+  whole_until timestamptz not null,
+  succeeded_at timestamptz,
+  -- When it is to be tried again; failures in a row, and the last one.
   next_at timestamptz not null,
+  attempts int not null default 0,
   failure text,
+  unique (project, platform, environment)
+);
+create index store_sweeps_due on store_sweeps (next_at);
+
+-- How far a backfill has come; a repeat goes on from there. `phase`: what it does now, `cursor`: after what.
+create table store_backfills (
+  project int not null references projects,
+  platform text not null check (platform in ('apple', 'google', 'stripe', 'paddle')),
+  environment int not null references environments,
+  -- How far back it looks; null: as far as the store tells.
+  from_at timestamptz,
+  phase text not null check (phase in ('lineages', 'listed', 'swept', 'done')),
+  cursor text,
+  lanes int not null default 0,
+  notifications int not null default 0,
+  began_at timestamptz not null default clock_timestamp(),
   primary key (project, platform, environment)
 );

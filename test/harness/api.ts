@@ -28,6 +28,7 @@ import { POLICIES, type Policies } from '../../workflows/engine/policy.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { admitsOf, type StoresSetup, storeClients } from '../../workflows/stores/clients.ts'
+import type { LaneCounts } from '../../workflows/stores/lane/turn.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
 import { type Client, client } from './client.ts'
 import { freshDatabase } from './database.ts'
@@ -102,6 +103,8 @@ export type TestApiOptions = {
   stores?: NotificationDeps['stores']
   /** The stores are reached there. Without it the API accepts no notifications and asks nobody about claims. */
   reachStores?: ReachStores
+  /** Counts what the worker asks stores. */
+  laneCounts?: LaneCounts
   /** The connections of requests, in the place of the test's own. */
   requestPool?: (databaseUrl: string) => Promise<Pool>
   requestsAtOnce?: number
@@ -229,6 +232,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           publicUrl: url,
           partRows: options.partRows ?? 1000,
           policies: options.policies ?? POLICIES,
+          ...(options.laneCounts && { laneCounts: options.laneCounts }),
         }),
         leaseMs: options.leaseMs ?? 1000,
         log,

@@ -13,6 +13,7 @@ export type CrashPoint =
   | 'lane-read'
   | 'lane-asked'
   | 'lane-recorded'
+  | 'store-page-swept'
   | 'acknowledged'
   /** Inside a transaction of the worker's own pool: workflows, timers, steps. */
   | 'before-commit'

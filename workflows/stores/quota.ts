@@ -16,10 +16,19 @@ const REST_MS = 10_000
 /** How long a request may wait for its turn: a claim has a caller who waits, a lane can come back. */
 const PATIENCE_MS = { claim: 5_000, lane: 1_000 }
 
+/** A sweep that came back later would begin its pages anew. */
+export const SWEEP_PATIENCE_MS = 20_000
+
 /** Counts requests in the budgets that all processes share. */
-export const quotaOf = (db: Db, budget: Omit<StoreBudget, 'family'>, purpose: 'claim' | 'lane', signal: AbortSignal): Quota => ({
+export const quotaOf = (
+  db: Db,
+  budget: Omit<StoreBudget, 'family'>,
+  purpose: 'claim' | 'lane',
+  signal: AbortSignal,
+  patienceMs = PATIENCE_MS[purpose],
+): Quota => ({
   async take(family = '') {
-    const until = performance.now() + PATIENCE_MS[purpose]
+    const until = performance.now() + patienceMs
     for (;;) {
       const granted = await takeRequest(db, { ...budget, family }, purpose)
       if (granted.is === 'granted') return null

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { readPlayNotification } from '../../../workflows/stores/google/read-notification.ts'
+import type { Swept, SweptNotification } from '../../../workflows/stores/store-client.ts'
 import { type PlayFixture, playFixture } from '../../harness/stores/google-fixture.ts'
 
 const NOW = Date.parse('2026-03-01T00:00:00Z')
@@ -15,7 +16,15 @@ beforeEach(() => {
   fixture.google.instead = () => undefined
 })
 
-const sweep = (sinceMs = NOW - HOUR) => fixture.play.voidedPurchases(sinceMs, fixture.asking)
+/** All pages as one. */
+async function sweep(sinceMs = NOW - HOUR): Promise<Swept> {
+  const notifications: SweptNotification[] = []
+  for await (const page of fixture.play.voidedPurchases(sinceMs, fixture.asking)) {
+    if (page.is !== 'swept') return page
+    notifications.push(...page.notifications)
+  }
+  return { is: 'swept', notifications }
+}
 
 test('all pages, in the form of notifications', async () => {
   for (let index = 0; index < 5; index++)

@@ -11,8 +11,8 @@ import { voidedPurchases } from './voided-purchases.ts'
 export type GooglePlay = StoreClient & {
   /** Once the purchase of a token is recorded and owned by a user. May be repeated. */
   acknowledge(token: string, asking: Asking): Promise<Acknowledged>
-  /** For sweeps: what was taken back since a time in ms. */
-  voidedPurchases(sinceMs: number, asking: Pick<Asking, 'settings' | 'signal'>): Promise<Swept>
+  /** For sweeps: what was taken back since a time in ms, a page at a time. */
+  voidedPurchases(sinceMs: number, asking: Asking): AsyncGenerator<Swept, void, void>
 }
 
 /** Google Play: real-time developer notifications through Pub/Sub, and the Developer API. */

@@ -20,19 +20,19 @@ function swept({ purchaseToken, orderId, voidedTimeMillis, voidedQuantity }: Voi
   return notification ? [{ notification, body }] : []
 }
 
-/** Purchases that Google saw taken back since a time in ms, at most 30 days ago, in the form of pushes. */
-export async function voidedPurchases(deps: PlayDeps, sinceMs: number, asking: Pick<Asking, 'settings' | 'signal'>): Promise<Swept> {
+/** For sweeps: purchases that Google saw taken back since a time in ms, at most 30 days ago, page by page, in the form of pushes. */
+export async function* voidedPurchases(deps: PlayDeps, sinceMs: number, asking: Asking): AsyncGenerator<Swept, void, void> {
   const packageName = asking.settings.value('package_name') ?? ''
-  const notifications: SweptNotification[] = []
   const startTime = String(Math.max(sinceMs, deps.now() - REACH_MS + 60_000))
   const common = { type: '1', includeQuantityBasedPartialRefund: 'true', maxResults: PAGE }
   let query = new URLSearchParams({ ...common, startTime })
   for (;;) {
     const answer = await askPlay<VoidedAnswer>(deps, { method: 'GET', path: 'purchases/voidedpurchases', query }, asking)
-    if (answer.is !== 'answer') return answer.is === 'forbidden' ? FORBIDDEN : answer
-    for (const one of answer.body.voidedPurchases ?? []) notifications.push(...swept(one, packageName))
-    const token = answer.body.tokenPagination?.nextPageToken
-    if (token === undefined) return { is: 'swept', notifications }
+    if (answer.is !== 'answer') return yield answer.is === 'forbidden' ? FORBIDDEN : answer
+    const { voidedPurchases: voided = [], tokenPagination } = answer.body
+    yield { is: 'swept', notifications: voided.flatMap(one => swept(one, packageName)) }
+    const token = tokenPagination?.nextPageToken
+    if (token === undefined) return
     query = new URLSearchParams({ ...common, token })
   }
 }

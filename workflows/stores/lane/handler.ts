@@ -2,12 +2,14 @@ import { STORE_LANE_DUE } from '../../../domain/store-inbox/lanes.ts'
 import { jobLoss } from '../../engine/attempt.ts'
 import { NOWHERE } from '../../engine/crash-point.ts'
 import type { JobHandler } from '../../engine/handler.ts'
-import { type LaneDeps, takeTurn } from './turn.ts'
+import { type LaneCounts, type LaneDeps, takeTurn } from './turn.ts'
+
+const UNCOUNTED: LaneCounts = { refresh() {}, missed() {} }
 
 /** Works on the lanes of notifications, one turn at a time. */
 export const laneHandler = ({
   at = NOWHERE,
-  countRefresh = () => {},
+  counts = UNCOUNTED,
   ...deps
 }: Pick<LaneDeps, 'pool' | 'secrets' | 'clients'> & Partial<LaneDeps>): JobHandler => ({
   kind: STORE_LANE_DUE,
@@ -16,7 +18,7 @@ export const laneHandler = ({
   share: 1 / 4,
   async handle(claimed, signals) {
     try {
-      return await takeTurn(claimed, signals, { ...deps, at, countRefresh })
+      return await takeTurn(claimed, signals, { ...deps, at, counts })
     } catch (error) {
       const loss = jobLoss(error, signals)
       if (loss) return loss

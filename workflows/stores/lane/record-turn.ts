@@ -8,6 +8,7 @@ import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
 import { nextCheckOf } from '../../../domain/store-inbox/checks.ts'
 import { laneOf, lastPeriodOf } from '../../../domain/store-inbox/follow.ts'
+import { knownOfLane } from '../../../domain/store-inbox/known-of-lane.ts'
 import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/store-inbox/lanes.ts'
 import { type FinishedRow, failRow, finishRows } from '../../../domain/store-inbox/pending.ts'
 import type { Tx } from '../../../store/connect.ts'
@@ -49,16 +50,18 @@ async function nextCheck(tx: Tx, lane: Lane, recorded: readonly RecordedLineage[
 
 /**
  * Records the turn in one transaction under the fence of the lane's job: statements, purchases and what follows from them, the rows, and when the
- * lane is due next. Throws `LeaseLost`; `NotComplete` when `mustBeComplete` and something may be missing.
+ * lane is due next. Throws `LeaseLost`; `NotComplete` when `mustBeComplete` and something may be missing. `isCheck`: the store was asked without a
+ * notification; gives whether it has changed what was known of the lineage: a push should have brought that.
  */
 export async function recordTurn(
   tx: Tx,
   job: ClaimedJob,
   lane: Lane,
   { environment, reports, isConnected, isAsked, finished, failed, failure }: TurnResult,
-  mustBeComplete: boolean,
-): Promise<void> {
+  { mustBeComplete, isCheck }: { mustBeComplete: boolean; isCheck: boolean },
+): Promise<boolean> {
   const { project, platform } = lane
+  const before = isCheck && environment !== null ? await knownOfLane(tx, environment, platform, lane.name) : null
   const end = async (recorded: readonly RecordedLineage[]) => {
     if (mustBeComplete && recorded.some(({ isComplete }) => !isComplete)) throw new NotComplete()
     await lockFence(tx, job)
@@ -73,6 +76,15 @@ export async function recordTurn(
     const nextCheckAt = failure === null ? await nextCheck(tx, lane, recorded, isAsked) : (lane.nextCheckAt ?? lane.now)
     await endLaneTurn(tx, job, { nextCheckAt, isAsked, failure })
   }
-  if (environment === null || reports.length === 0) return end([])
-  await recordReports(tx, environment, reports, { isConnected, beforeTelling: end })
+  if (environment === null || reports.length === 0) {
+    await end([])
+    return false
+  }
+  let after: string | null = null
+  const beforeTelling = async (recorded: readonly RecordedLineage[]) => {
+    await end(recorded)
+    if (before !== null) after = await knownOfLane(tx, environment, platform, lane.name)
+  }
+  await recordReports(tx, environment, reports, { isConnected, beforeTelling })
+  return before !== after
 }

@@ -25,10 +25,10 @@ import { NotComplete, recordTurn, type TurnResult } from './record-turn.ts'
 
 export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
 
-/** Counts the results of asking a store. */
-export type CountRefresh = (platform: StorePlatform, result: string) => void
+/** Counts what stores answered, and the checks that found what no push had brought. */
+export type LaneCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
 
-export type LaneDeps = { pool: Pool; secrets: Secrets; clients: StoreClients; countRefresh: CountRefresh; at: AtCrashPoint }
+export type LaneDeps = { pool: Pool; secrets: Secrets; clients: StoreClients; counts: LaneCounts; at: AtCrashPoint }
 
 const MOST_ROWS = 100
 /** The least time between two questions about a lane. */
@@ -120,7 +120,7 @@ async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
     if (ends.aborted || classifyFailure(error) !== 'other') throw error
     return poisoned(turn, deps, messageOf(error))
   }
-  deps.countRefresh(lane.platform, answer.is === 'later' && answer.why === OVER_QUOTA ? OVER_QUOTA : answer.is)
+  deps.counts.refresh(lane.platform, answer.is === 'later' && answer.why === OVER_QUOTA ? OVER_QUOTA : answer.is)
   deps.at('lane-asked')
   return answered(turn, deps, answer)
 }
@@ -198,14 +198,17 @@ async function park({ pool }: Pick<LaneDeps, 'pool'>, job: ClaimedJob, afterMs: 
 /** Records the turn. `mustBeComplete`: if periods are missing, the store is asked first. */
 async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComplete: boolean): Promise<Outcome> {
   const { job, lane } = turn
-  const { pool, at } = deps
+  const { pool, counts, at } = deps
+  const isCheck = found.isAsked && turn.rows.length === 0
+  let hasMissed = false
   try {
-    await transaction(pool, tx => recordTurn(tx, job, lane, found, mustBeComplete), isReportConflict)
+    hasMissed = await transaction(pool, tx => recordTurn(tx, job, lane, found, { mustBeComplete, isCheck }), isReportConflict)
   } catch (error) {
     if (error instanceof NotComplete) return withAnswer(turn, deps)
     if (jobLoss(error, turn.signals) || classifyFailure(error) !== 'other') throw error
     return poisoned(turn, deps, messageOf(error))
   }
+  if (hasMissed) counts.missed(lane.platform)
   at('lane-recorded')
   const [failed] = found.failed
   if (failed) return { is: 'suspended', why: `a notification could not be read: ${failed.reason}`, isRetry: true }

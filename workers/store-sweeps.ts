@@ -1,0 +1,93 @@
+import type { Logger } from 'pino'
+import type { Secrets } from '../domain/projects/secrets.ts'
+import { endPushMissing } from '../domain/store-inbox/push-missing.ts'
+import { createSweep, dueSweeps, failSweep, takeSweep, unsweptStores } from '../domain/store-inbox/sweeps.ts'
+import type { StorePlatform } from '../domain/stores/config.ts'
+import { openStore } from '../domain/stores/settings.ts'
+import type { Pool, Tx } from '../store/connect.ts'
+import { classifyFailure } from '../store/failures.ts'
+import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
+import { runSweep } from '../workflows/stores/sweep/run-sweep.ts'
+import type { Sweeps } from '../workflows/stores/sweep/sweep.ts'
+import { periodic } from './periodic.ts'
+
+const PERIOD_MS = 15_000
+/** Each holds a connection while it asks a store. */
+const AT_ONCE = 2
+/** More than other processes can be at. */
+const DUE_READ = 200
+
+export type StoreSweepsOptions = { pool: Pool; secrets: Secrets; sweeps: Sweeps; log: Logger; periodMs?: number; at?: AtCrashPoint }
+
+/**
+ * Asks the stores hourly for what no push has brought. Every process looks for sweeps that are due, and one session of the database at a time has
+ * a sweep: when a process ends, however it ends, another one repeats the sweep.
+ */
+export function startStoreSweeps({ pool, secrets, sweeps, log, periodMs = PERIOD_MS, at = NOWHERE }: StoreSweepsOptions) {
+  const platforms = Object.keys(sweeps) as StorePlatform[]
+  const stopping = new AbortController()
+  const running = new Map<number, Promise<void>>()
+
+  /** Rows of stores that have been connected since the last look. */
+  async function createSweeps(): Promise<void> {
+    for (const place of await unsweptStores(pool, platforms)) {
+      if (sweeps[place.platform]!.isForBoth && place.kind === 'sandbox') continue
+      const store = await openStore(pool, secrets, place.project, place.platform)
+      if (store?.isConnected(place.kind)) await createSweep(pool, place)
+    }
+  }
+
+  async function sweepWith(session: Tx, id: number): Promise<void> {
+    const row = await takeSweep(session, id)
+    if (!row) return
+    const { project, platform, kind: environment } = row
+    try {
+      const result = await runSweep({ pool, secrets, sweeps, at }, session, row, stopping.signal)
+      if (result.is === 'failed') log.warn({ project, platform, environment, why: result.why }, 'a sweep of a store failed; it is repeated')
+      else if (result.found > 0)
+        log.info({ project, platform, environment, found: result.found }, 'a sweep of a store found notifications that no push had brought')
+    } catch (error) {
+      if (stopping.signal.aborted) return
+      // A defect must not begin anew with every look. When the database has failed, this fails too.
+      if (classifyFailure(error) === 'other') await failSweep(session, id, 'defect', null)
+      throw error
+    }
+  }
+
+  /** The session ends with the sweep, and with it the lock. */
+  async function sweep(id: number): Promise<void> {
+    const session = await pool.connect()
+    try {
+      await sweepWith(session, id)
+    } finally {
+      session.release(true)
+    }
+  }
+
+  async function look(): Promise<void> {
+    await endPushMissing(pool)
+    await createSweeps()
+    for (const id of await dueSweeps(pool, platforms, DUE_READ)) {
+      if (stopping.signal.aborted) return
+      if (running.has(id)) continue
+      const one = sweep(id)
+        .catch(error => log.warn({ err: error, sweep: id }, 'a sweep of a store failed; it is repeated'))
+        .finally(() => running.delete(id))
+      running.set(id, one)
+      if (running.size >= AT_ONCE) await Promise.race(running.values())
+    }
+  }
+
+  const looking = periodic({ periodMs, work: look, onFailure: error => log.warn({ err: error }, 'looking for sweeps of stores failed') })
+  looking.begin()
+  return {
+    /** Looks now, unless it does already. */
+    begin: looking.begin,
+    /** A sweep that is under way is broken off, and repeated by another process. */
+    async stop(): Promise<void> {
+      stopping.abort()
+      await looking.stop()
+      await Promise.all(running.values())
+    },
+  }
+}

@@ -1,0 +1,43 @@
+import type { Asking, Gate, StoreClient, Swept, SweptNotification } from '../store-client.ts'
+import type { AppleAnswer } from './app-store-api.ts'
+import type { AppleHistoryPage, AppleHistoryRange } from './notification-history.ts'
+
+type Client = Pick<StoreClient, 'admit'> & {
+  notificationHistory(range: AppleHistoryRange, token: string | null, asking: Asking): Promise<AppleAnswer<AppleHistoryPage>>
+}
+
+/**
+ * What Apple's history holds counts as a push would: only if its own signature holds, for the app and the environment. That of a single one may
+ * be wrong; when none of a page holds, the fault is rather with the roots of this service, and the page is asked for again.
+ */
+async function admitted(client: Client, bodies: readonly Uint8Array[], { settings, environment }: Asking): Promise<Swept> {
+  const notifications: SweptNotification[] = []
+  let unauthorized = 0
+  for (const body of bodies) {
+    const gate: Gate = await client.admit({ body, headers: {}, address: '', receivedAtMs: Date.now() }, settings)
+    if (gate.is === 'unavailable') return { is: 'later', why: gate.reason, afterMs: null }
+    if (gate.is === 'unauthorized') unauthorized += 1
+    if (gate.is === 'accepted' && gate.notification.environment === environment)
+      notifications.push({ notification: gate.notification, body })
+  }
+  if (unauthorized > 0 && unauthorized === bodies.length) return { is: 'later', why: 'signature_invalid', afterMs: null }
+  return { is: 'swept', notifications }
+}
+
+/** For sweeps: the notifications that Apple attempted to post, or only those that failed, page by page. */
+export async function* sweptNotifications(
+  client: Client,
+  { fromMs, toMs, isWhole }: { fromMs: number; toMs: number; isWhole: boolean },
+  asking: Asking,
+): AsyncGenerator<Swept, void, void> {
+  const range = { fromMs, toMs, onlyFailures: !isWhole }
+  let token: string | null = null
+  do {
+    const page: AppleAnswer<AppleHistoryPage> = await client.notificationHistory(range, token, asking)
+    if (page.is !== 'answer') return yield page
+    const swept = await admitted(client, page.value.bodies, asking)
+    yield swept
+    if (swept.is !== 'swept') return
+    token = page.value.next
+  } while (token !== null)
+}

@@ -1,0 +1,165 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { Secrets } from '../../../domain/projects/secrets.ts'
+import {
+  type Backfill,
+  type BackfillPhase,
+  beginBackfill,
+  checkLanes,
+  lanesOfLineages,
+  noteBackfill,
+  secondsOfALane,
+  storePlaces,
+} from '../../../domain/store-inbox/backfill.ts'
+import type { StorePlace } from '../../../domain/store-inbox/sweeps.ts'
+import type { StorePlatform } from '../../../domain/stores/config.ts'
+import { openStore } from '../../../domain/stores/settings.ts'
+import type { Pool } from '../../../store/connect.ts'
+import { transaction } from '../../../store/transaction.ts'
+import { quotaOf, SWEEP_PATIENCE_MS } from '../quota.ts'
+import type { Asking } from '../store-client.ts'
+import { recordSwept } from './record-swept.ts'
+import { intervalsOf, whyOf } from './run-sweep.ts'
+import type { Sweep, Sweeps } from './sweep.ts'
+
+export type BackfillDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; now?: () => number }
+
+/** `fromMs`: how far back to look, in ms; null: as far as the store tells. */
+export type BackfillOf = { project: number; platform: StorePlatform; fromMs: number | null; signal: AbortSignal }
+
+/** So far, of one environment. `lanes`: lineages that the store is asked about by the workers. `notifications`: those that were not known. */
+export type BackfillProgress = { environment: EnvironmentKind; phase: BackfillPhase; lanes: number; notifications: number }
+
+/**
+ * `stopped`: the store has not answered; a repeat goes on from there. The counts are those of all environments, with those of the runs that this one
+ * has gone on with.
+ */
+export type BackfillResult =
+  | { is: 'done'; lanes: number; notifications: number }
+  | { is: 'stopped'; environment: EnvironmentKind; why: string; lanes: number; notifications: number }
+  | { is: 'not_connected' }
+
+const LINEAGES_AT_ONCE = 500
+
+type Running = {
+  deps: BackfillDeps
+  sweep: Sweep
+  place: StorePlace
+  asking: Asking
+  fromMs: number | null
+  state: Backfill
+  /** Records how far it has come. */
+  to(next: Partial<Backfill>): Promise<void>
+  /** Makes lanes due, one after the other. */
+  check(names: string[]): Promise<void>
+}
+
+/** Null: the phase is over; else why the store has not answered. */
+type Phase = (running: Running) => Promise<string | null>
+
+const lineages: Phase = async ({ deps, place, state, to, check, asking }) => {
+  for (let after: number | null = Number(state.cursor ?? 0); after !== null; ) {
+    asking.signal.throwIfAborted()
+    const { names, last }: { names: string[]; last: number | null } = await lanesOfLineages(deps.pool, place, after, LINEAGES_AT_ONCE)
+    await check(names)
+    if (last !== null) await to({ cursor: String(last) })
+    after = last
+  }
+  return null
+}
+
+const listed: Phase = async ({ sweep, asking, fromMs, state, to, check }) => {
+  for await (const page of sweep.lanes?.({ sinceMs: fromMs, after: state.cursor }, asking) ?? []) {
+    if (page.is !== 'lanes') return whyOf(page)
+    await check(page.lanes)
+    await to({ cursor: page.next })
+  }
+  return null
+}
+
+const swept: Phase = async ({ deps, sweep, place, asking, fromMs, state, to }) => {
+  if (sweep.isForBoth && place.kind === 'sandbox') return null
+  const now = deps.now?.() ?? Date.now()
+  const since = state.cursor === null ? (fromMs ?? 0) : Number(state.cursor)
+  for (const range of intervalsOf(sweep, place.kind, since, now, true)) {
+    let { notifications } = state
+    for await (const page of sweep.pages(range, asking)) {
+      if (page.is !== 'swept') return whyOf(page)
+      notifications += await recordSwept(deps.pool, place, page.notifications, null)
+    }
+    await to({ cursor: String(range.toMs), notifications })
+  }
+  return null
+}
+
+const PHASES: [BackfillPhase, Phase][] = [
+  ['lineages', lineages],
+  ['listed', listed],
+  ['swept', swept],
+]
+
+/**
+ * Asks a store for everything that it still knows of a project: makes the lanes of known lineages due, and of those that the store lists, and
+ * records what it still tells. The workers then ask about the lanes, at a part of the budget. May be repeated: known things change nothing, and
+ * one that was broken off goes on where it was. Rejects when the signal aborts.
+ */
+export async function backfillStore(
+  deps: BackfillDeps,
+  { project, platform, fromMs, signal }: BackfillOf,
+  onProgress: (progress: BackfillProgress) => void,
+): Promise<BackfillResult> {
+  const { pool, secrets, sweeps } = deps
+  const sweep = sweeps[platform]
+  const settings = await openStore(pool, secrets, project, platform)
+  const places = (await storePlaces(pool, project, platform)).filter(({ kind }) => settings?.isConnected(kind))
+  if (!sweep || !settings || places.length === 0) return { is: 'not_connected' }
+  const sum = { lanes: 0, notifications: 0 }
+  for (const place of places) {
+    const { kind } = place
+    const budget = { project, platform, environment: sweep.isForBoth ? null : kind }
+    const asking: Asking = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'lane', signal, SWEEP_PATIENCE_MS) }
+    const state = await beginBackfill(pool, place, fromMs)
+    const why = await fill({ deps, sweep, place, asking, fromMs, state, ...recording(deps, sweep, place, state, onProgress) })
+    sum.lanes += state.lanes
+    sum.notifications += state.notifications
+    if (why !== null) return { is: 'stopped', environment: kind, why, ...sum }
+  }
+  return { is: 'done', ...sum }
+}
+
+function recording(
+  { pool }: BackfillDeps,
+  { isForBoth }: Sweep,
+  place: StorePlace,
+  state: Backfill,
+  onProgress: (progress: BackfillProgress) => void,
+): Pick<Running, 'to' | 'check'> {
+  const begun = performance.now()
+  let made = 0
+  return {
+    async to(next) {
+      Object.assign(state, next)
+      await noteBackfill(pool, place, state)
+      const { phase, lanes, notifications } = state
+      onProgress({ environment: place.kind, phase, lanes, notifications })
+    },
+    async check(names) {
+      const passed = (performance.now() - begun) / 1000
+      const afterSeconds = Math.max(0, made * secondsOfALane(place) - passed)
+      await transaction(pool, tx => checkLanes(tx, place, names, { afterSeconds, isForBoth }))
+      made += names.length
+      state.lanes += names.length
+    },
+  }
+}
+
+async function fill(running: Running): Promise<string | null> {
+  const { state, to } = running
+  const first = PHASES.findIndex(([phase]) => phase === state.phase)
+  for (const [index, [, run]] of PHASES.entries()) {
+    if (index < first) continue
+    const why = await run(running)
+    if (why !== null) return why
+    await to({ phase: PHASES[index + 1]?.[0] ?? 'done', cursor: null })
+  }
+  return null
+}

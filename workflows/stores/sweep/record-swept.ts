@@ -1,0 +1,52 @@
+import { isStorable } from '../../../domain/store-inbox/notification.ts'
+import { LATE_MS, raiseIfUnpushed } from '../../../domain/store-inbox/push-missing.ts'
+import { recordInTransaction } from '../../../domain/store-inbox/record.ts'
+import type { StoreSweep } from '../../../domain/store-inbox/sweeps.ts'
+import type { Pool } from '../../../store/connect.ts'
+import { transaction } from '../../../store/transaction.ts'
+import type { SweptNotification } from '../store-client.ts'
+
+/** Of one transaction: a body may have 100 KiB. */
+const AT_ONCE = 100
+
+export type SweptPlace = Pick<StoreSweep, 'project' | 'platform' | 'environment'>
+
+/**
+ * `since`: what is older (ms) was said before the store was connected: no push could bring it. null: what is missing is no alarm. `isNamedAlike`: see
+ * `Sweep`.
+ */
+export type Unpushed = { since: number; now: number; isNamedAlike: boolean; isForBoth: boolean } | null
+
+/** Records a page of what a sweep has found. Gives how many of the notifications were not known; a repeat gives 0. */
+export async function recordSwept(
+  pool: Pool,
+  { project, platform, environment }: SweptPlace,
+  found: readonly SweptNotification[],
+  unpushed: Unpushed,
+): Promise<number> {
+  const storable = found.filter(({ notification }) => isStorable(notification))
+  let fresh = 0
+  for (let at = 0; at < storable.length; at += AT_ONCE) {
+    const items = storable.slice(at, at + AT_ONCE)
+    fresh += await transaction(pool, async tx => {
+      const rows = items.map(({ notification, body }) => ({
+        ...notification,
+        project,
+        platform,
+        body,
+        contentType: 'application/json',
+        source: 'sweep' as const,
+      }))
+      const words = await recordInTransaction(tx, rows)
+      const recorded = items.flatMap(({ notification }, index) => (words[index] === 'recorded' ? [notification] : []))
+      if (unpushed) {
+        const late = recorded.filter(({ statedAt }) => statedAt > unpushed.since && statedAt < unpushed.now - LATE_MS)
+        const of = { project, platform, environment: unpushed.isForBoth ? null : environment }
+        // With the rows: a repeat of the sweep knows the notifications already, and would raise no alert.
+        await raiseIfUnpushed(tx, of, late, unpushed.isNamedAlike)
+      }
+      return recorded.length
+    })
+  }
+  return fresh
+}

@@ -1,0 +1,74 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { Secrets } from '../../../domain/projects/secrets.ts'
+import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
+import { raiseIfSilent } from '../../../domain/store-inbox/push-missing.ts'
+import { endSweep, failSweep, noteSwept, type StoreSweep } from '../../../domain/store-inbox/sweeps.ts'
+import { openStore } from '../../../domain/stores/settings.ts'
+import type { Db, Pool } from '../../../store/connect.ts'
+import type { AtCrashPoint } from '../../engine/crash-point.ts'
+import { quotaOf, SWEEP_PATIENCE_MS } from '../quota.ts'
+import type { Asking, NoAnswer } from '../store-client.ts'
+import { recordSwept } from './record-swept.ts'
+import type { Sweep, SweepRange, Sweeps } from './sweep.ts'
+
+export type SweepDeps = { pool: Pool; secrets: Secrets; sweeps: Sweeps; at: AtCrashPoint }
+
+/** `found`: notifications that no push had brought. */
+export type SweepOutcome = { is: 'swept'; found: number } | { is: 'failed'; why: string; found: number }
+
+/** A store may tell of something some time after it has happened. */
+const OVERLAP_MS = 10 * 60_000
+const DAY_MS = 24 * 3_600_000
+/** What lies at the very edge of a store's reach is an error by the time that it is asked for. */
+const EDGE_MS = 60_000
+
+/** The interval since `untilMs` that is to be asked for, in parts that are recorded one after the other. */
+export function* intervalsOf(sweep: Sweep, kind: EnvironmentKind, untilMs: number, now: number, isWhole: boolean): Generator<SweepRange> {
+  const earliest = now - sweep.reachMs[kind] + EDGE_MS
+  const sliceMs = sweep.sliceMs ?? Number.POSITIVE_INFINITY
+  for (let until = Math.max(untilMs, earliest + OVERLAP_MS); until < now; ) {
+    const fromMs = until - OVERLAP_MS
+    // A rest is no slice of its own: a day is mostly some seconds longer.
+    until = now - until < 2 * sliceMs ? now : until + sliceMs
+    yield { fromMs, toMs: until, isWhole }
+  }
+}
+
+export const whyOf = (answer: NoAnswer): string => ('why' in answer ? answer.why : answer.is)
+
+/**
+ * Asks a store for what no push has brought since the last success, and records it. `session` has taken the sweep. The interval is behind only
+ * when all of its pages are recorded: whatever ends the sweep before, the next one asks for it again, and known notifications change nothing.
+ * Throws only for a defect, or when the signal aborts or the database fails.
+ */
+export async function runSweep(deps: SweepDeps, session: Db, row: StoreSweep, signal: AbortSignal): Promise<SweepOutcome> {
+  const { pool, secrets, sweeps, at } = deps
+  const { id, project, platform, environment, kind } = row
+  const sweep = sweeps[platform]
+  const settings = await openStore(pool, secrets, project, platform)
+  let found = 0
+  const failed = async (why: string, afterMs: number | null): Promise<SweepOutcome> => {
+    await failSweep(session, id, why, afterMs)
+    return { is: 'failed', why, found }
+  }
+  if (!sweep || !settings?.isConnected(kind)) return failed('not_connected', null)
+  const budget = { project, platform, environment: sweep.isForBoth ? null : kind }
+  const asking: Asking = { settings, environment: kind, signal, quota: quotaOf(pool, budget, 'lane', signal, SWEEP_PATIENCE_MS) }
+  const isWhole = sweep.hourly === 'all' || row.now - row.wholeUntil >= DAY_MS
+  const unpushed = { since: row.createdAt, now: row.now, isNamedAlike: sweep.isNamedAlike, isForBoth: sweep.isForBoth }
+  for (const range of intervalsOf(sweep, kind, isWhole ? row.wholeUntil : row.sweptUntil, row.now, isWhole)) {
+    for await (const page of sweep.pages(range, asking)) {
+      if (page.is === 'refused') await raiseAlerts(pool, [refusedCredentials(project, platform, environment)])
+      if (page.is !== 'swept') return failed(whyOf(page), page.is === 'later' ? page.afterMs : null)
+      found += await recordSwept(pool, row, page.notifications, unpushed)
+      // The session must not be silent for long: the server would end it.
+      await session.query('select 1')
+      at('store-page-swept')
+    }
+    await noteSwept(session, id, range.toMs, isWhole)
+  }
+  await raiseIfSilent(pool, row, sweep.isForBoth)
+  await endAlert(pool, refusedCredentials(project, platform, environment))
+  await endSweep(session, id)
+  return { is: 'swept', found }
+}
