@@ -21,8 +21,6 @@ const ok = (text: string): Finding => ({ is: 'ok', text })
 const wrong = (text: string): Finding => ({ is: 'wrong', text })
 const noted = (text: string): Finding => ({ is: 'note', text })
 
-/** Questions of all environments together. */
-const LIMIT_MS = 60_000
 const SHOWN_ALERTS = 20
 
 type Checking = { open: OpenProject; config: Config; platform: StorePlatform; store: OpenStore; signal: AbortSignal }
@@ -169,7 +167,6 @@ export const storesCheck: CliCommand = async (args, { env, signal, out }) => {
   const project = projectId(given)
   refuseMore(rest)
   const config = readConfig(env)
-  const within = AbortSignal.any([signal, AbortSignal.timeout(LIMIT_MS)])
   return withProject(config, project, open =>
     withStoreClients(config, async clients => {
       const findings: Finding[] = []
@@ -177,7 +174,7 @@ export const storesCheck: CliCommand = async (args, { env, signal, out }) => {
         const store = await openStore(open.pool, open.secrets, project, platform)
         if (store === null) continue
         out(STORE_NAME[platform])
-        const found = await checkStore({ open, config, platform, store, signal: within }, clients[platform])
+        const found = await checkStore({ open, config, platform, store, signal }, clients[platform])
         for (const { is, text } of found) out(printable(`  ${MARK[is]}  ${text}`))
         findings.push(...found)
       }
