@@ -60,3 +60,24 @@ export async function readLineage(tx: Tx, { id, name }: Pick<NamedLineage, 'id' 
     statements: statements.rows,
   }
 }
+
+/** The lineage of a transaction, an order, a token or a subscription, where its store has told of all of it. Null: it must be asked. */
+export async function knownLineage(
+  db: Db,
+  environment: Environment,
+  platform: Store,
+  name: string,
+): Promise<{ owner: string | null } | null> {
+  const { rows } = await db.query<{ owner: string | null }>({
+    name: 'known-lineage',
+    text: `select l.user_id as owner from lineages l where l.whole_until is not null and l.id in (
+             select lineage from purchases where environment = $1 and platform = $2 and coalesce(transaction_id, order_id) = $3
+               and subject is not null
+             union all
+             select id from lineages where environment = $1 and platform = $2 and md5(lineage) = md5($3)
+             union all
+             select lineage from lineage_aliases where environment = $1 and platform = $2 and md5(name) = md5($3)) limit 1`,
+    values: [environment, platform, name],
+  })
+  return rows[0] ?? null
+}
