@@ -12,7 +12,7 @@ import { projectId, refuseMore } from '../arguments.ts'
 import type { CliCommand } from '../command.ts'
 import { printable } from '../table.ts'
 import { type OpenProject, withProject, withStoreClients } from './open.ts'
-import { alertHint, KINDS, PLATFORMS, pushAddress, STORE_NAME } from './words.ts'
+import { alertHint, ENVIRONMENT_KINDS, pushAddress, STORE_NAME, STORE_PLATFORMS } from './words.ts'
 
 /** One line of the result. wrong: `text` says what to do. note: to be known, but nothing is wrong. */
 type Finding = { is: 'ok' | 'wrong' | 'note'; text: string }
@@ -44,7 +44,7 @@ function settingsOf({ platform, store }: Checking): Finding[] {
     }
     case 'stripe':
     case 'paddle':
-      return KINDS.map(kind => pairOf(platform, kind, store))
+      return ENVIRONMENT_KINDS.map(kind => pairOf(platform, kind, store))
     default:
       return platform satisfies never
   }
@@ -100,7 +100,7 @@ const finding = (check: PermissionCheck): Finding =>
   check.is === 'granted' ? ok(check.permission) : wrong(`${check.permission} (${check.why}): ${check.todo}`)
 
 /** Google has one address for both environments. */
-const askedKinds = (platform: StorePlatform): EnvironmentKind[] => (platform === 'google' ? ['production'] : KINDS)
+const askedKinds = (platform: StorePlatform): EnvironmentKind[] => (platform === 'google' ? ['production'] : ENVIRONMENT_KINDS)
 
 async function permissionFindings({ open, platform, store, signal }: Checking, client: StoreClient | undefined): Promise<Finding[]> {
   if (!client?.check) return [noted('whether the store accepts the credentials is not checked')]
@@ -170,7 +170,7 @@ export const storesCheck: CliCommand = async (args, { env, signal, out }) => {
   return withProject(config, project, open =>
     withStoreClients(config, async clients => {
       const findings: Finding[] = []
-      for (const platform of PLATFORMS) {
+      for (const platform of STORE_PLATFORMS) {
         const store = await openStore(open.pool, open.secrets, project, platform)
         if (store === null) continue
         out(STORE_NAME[platform])

@@ -7,7 +7,7 @@ import { transaction } from '../../store/transaction.ts'
 import { CliError } from '../failure.ts'
 import { textTable } from '../table.ts'
 import type { OpenProject } from './open.ts'
-import { PLATFORMS } from './words.ts'
+import { STORE_PLATFORMS } from './words.ts'
 
 /** At most this many notifications of a lineage are shown. */
 const SHOWN = 100
@@ -37,7 +37,7 @@ const lineageLanes = ({ project }: OpenProject, { kind, platform }: NamedLineage
 /** The lanes of a name of which no lineage is recorded yet: nothing of it could be read. */
 async function bareLanes({ pool, project }: OpenProject, kind: EnvironmentKind | null, name: string): Promise<number[]> {
   const lanes: number[] = []
-  for (const platform of PLATFORMS) lanes.push(...(await findLanes(pool, { project, platform, environment: kind }, [name])))
+  for (const platform of STORE_PLATFORMS) lanes.push(...(await findLanes(pool, { project, platform, environment: kind }, [name])))
   return lanes
 }
 

@@ -17,7 +17,7 @@ import type { CliCommand } from '../command.ts'
 import { textTable } from '../table.ts'
 import { notificationTable, tellLineages } from './lineage.ts'
 import { type OpenProject, withProject } from './open.ts'
-import { alertHint, connectionOf, KINDS, PLATFORMS, pushAddress, STORE_NAME } from './words.ts'
+import { alertHint, connectionOf, ENVIRONMENT_KINDS, pushAddress, STORE_NAME, STORE_PLATFORMS } from './words.ts'
 
 /** At most this many rows of each list are shown. */
 const SHOWN = 50
@@ -34,12 +34,12 @@ async function tellStores({ pool, secrets, project }: OpenProject, out: Out): Pr
     rows.find(row => row.platform === platform && row.environment === kind)
   const known: StorePlatform[] = []
   const rows: string[][] = []
-  for (const platform of PLATFORMS) {
+  for (const platform of STORE_PLATFORMS) {
     const store = await openStore(pool, secrets, project, platform)
     if (store === null && !counts.some(row => row.platform === platform)) continue
     known.push(platform)
     const isSeen = (kind: EnvironmentKind | null) => kind !== null || [...counts, ...tests].some(row => at([row], platform, null))
-    for (const kind of [...KINDS, null].filter(isSeen)) {
+    for (const kind of [...ENVIRONMENT_KINDS, null].filter(isSeen)) {
       const [count, sweep] = [at(counts, platform, kind), at(sweeps, platform, kind)]
       rows.push([
         platform,

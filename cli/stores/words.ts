@@ -4,14 +4,14 @@ import { missingParts, STORE_CONFIG_PARTS, type StorePlatform } from '../../doma
 import type { OpenStore } from '../../domain/stores/settings.ts'
 import { UsageError } from '../failure.ts'
 
-export const PLATFORMS = Object.keys(STORE_CONFIG_PARTS) as StorePlatform[]
-export const KINDS: EnvironmentKind[] = ['production', 'sandbox']
+export const STORE_PLATFORMS = Object.keys(STORE_CONFIG_PARTS) as StorePlatform[]
+export const ENVIRONMENT_KINDS: EnvironmentKind[] = ['production', 'sandbox']
 
 export const STORE_NAME: Record<StorePlatform, string> = { apple: 'Apple', google: 'Google Play', stripe: 'Stripe', paddle: 'Paddle' }
 
 export function platformOf(text: string | undefined): StorePlatform {
   if (text !== undefined && Object.hasOwn(STORE_CONFIG_PARTS, text)) return text as StorePlatform
-  throw new UsageError(`which store? ${PLATFORMS.join(', ')}`)
+  throw new UsageError(`which store? ${STORE_PLATFORMS.join(', ')}`)
 }
 
 /** The address that is entered at the store, for production and sandbox alike. */

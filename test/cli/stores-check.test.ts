@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { stores as command } from '../../cli/stores.ts'
-import { call } from './call.ts'
+import { call, start } from './call.ts'
 import { type StoreCommands, startStoreCommands } from './stores.ts'
 
 let commands: StoreCommands
@@ -24,6 +24,16 @@ test('nothing set up is told, with where it is written what to enter', async () 
   const said = await check()
   expect(said.code).toBe(1)
   expect(said.out).toContain('docs/stores.md')
+})
+
+test('as a process of its own it ends with the exit code, and a wrong word shows the way to the usage', async () => {
+  const { at, env } = commands
+  await at.connectApple()
+  const right = await start(['stores', 'check', String(at.project.id)], env).ended
+  expect(right).toMatchObject({ code: 0, notes: '' })
+  expect(right.out).toContain('ok     App Store Server API, production')
+  expect(await start(['stores', 'chek'], env).ended).toMatchObject({ code: 1, notes: expect.stringContaining('See "help stores".') })
+  expect((await start(['help', 'stores']).ended).out).toContain('transfer PROJECT LINEAGE --to USER')
 })
 
 describe('Apple', () => {

@@ -20,7 +20,7 @@ import type { RowFault } from '../../import/item.ts'
 import type { PostedRows } from '../../import/post.ts'
 import { STORE_NAME } from '../words.ts'
 import { askPatiently, type PatienceOptions } from './patience.ts'
-import { type Pointer, pointerClaim, STORE_OF } from './pointer.ts'
+import { POINTED_STORE, type Pointer, pointerClaim } from './pointer.ts'
 
 export type Attaching = {
   pool: Pool
@@ -85,7 +85,7 @@ async function attach(attaching: Attaching, { user: given, transaction: id }: Po
   const { pool, environment, kind, platform, store, client } = attaching
   if (given === undefined) return rejected('user', 'is empty')
   if (id === undefined) return rejected('transaction', 'is empty')
-  const known = await knownLineage(pool, environment, STORE_OF[platform], id)
+  const known = await knownLineage(pool, environment, POINTED_STORE[platform], id)
   const user = await userOfRow(attaching, given)
   if (typeof user !== 'string') return { is: 'rejected', ...user }
   // Rows of a file that are periods of one subscription cost one question.

@@ -13,7 +13,7 @@ export const POINTER_FIELDS: Fields = {
   unit: { one: 'a pointer', each: 'every pointer' },
 }
 
-export const STORE_OF: Record<StorePlatform, Store> = { apple: 'app_store', google: 'play_store', stripe: 'stripe', paddle: 'paddle' }
+export const POINTED_STORE: Record<StorePlatform, Store> = { apple: 'app_store', google: 'play_store', stripe: 'stripe', paddle: 'paddle' }
 
 const NONE = {
   field: 'transaction',
@@ -30,7 +30,7 @@ const NONE = {
 
 /** What the store is asked about. An id tells by its form what it is of. */
 export function pointerClaim(platform: StorePlatform, id: string): ClaimToConfirm {
-  const claim = { ...NONE, platform: STORE_OF[platform], lineage: id }
+  const claim = { ...NONE, platform: POINTED_STORE[platform], lineage: id }
   switch (platform) {
     case 'apple':
       return { ...claim, transaction: id }
