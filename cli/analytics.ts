@@ -4,23 +4,16 @@ import { dropOldGenerations } from '../domain/facts/retention.ts'
 import { rebuildFacts } from '../domain/folding/rebuild.ts'
 import { listEnvironments, type ProjectEnvironment } from '../domain/projects/environments.ts'
 import type { Pool } from '../store/connect.ts'
+import { projectId } from './arguments.ts'
 import type { CliCommand, CommandContext } from './command.ts'
 import { withDatabase } from './database.ts'
 import { CliError, UsageError } from './failure.ts'
 import { counted } from './import/progress.ts'
 
-const MAX_ID = 2 ** 31 - 1
 /** Rows of facts that one statement removes. */
 const BATCH = 10_000
 /** Between two lines of progress. */
 const SAID_MS = 5_000
-
-function projectOf(text: string | undefined): number | null {
-  if (text === undefined) return null
-  const id = /^\d+$/.test(text) ? Number(text) : 0
-  if (id < 1 || id > MAX_ID) throw new UsageError(`${JSON.stringify(text)} is not a project id: "project list" shows the ids`)
-  return id
-}
 
 /** Rebuilds the facts of one environment. False: the facts that were read before differed from the rebuilt ones. */
 async function rebuildOne(
@@ -58,7 +51,7 @@ export const analytics: CliCommand = async (args, context) => {
   const [verb, given, ...rest] = parseArgs({ args, allowPositionals: true, options: {} }).positionals
   if (verb !== 'rebuild') throw new UsageError(verb === undefined ? 'rebuild is needed' : `there is no command "analytics ${verb}"`)
   if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}`)
-  const project = projectOf(given)
+  const project = given === undefined ? null : projectId(given)
   return withDatabase(readConfig(context.env), async pool => {
     const environments = await listEnvironments(pool, project)
     if (environments.length === 0) throw new CliError(project === null ? 'there is no project' : `there is no project ${project}`)

@@ -8,10 +8,16 @@ import { project } from './project.ts'
 import { rates } from './rates/command.ts'
 import { restore } from './restore.ts'
 import { setAside } from './set-aside.ts'
-import { IMPORT_USAGE, USAGE } from './usage.ts'
+import { stores } from './stores.ts'
+import { IMPORT_USAGE, STORES_USAGE, USAGE } from './usage.ts'
+
+const TOPICS = new Map([
+  ['import', IMPORT_USAGE],
+  ['stores', STORES_USAGE],
+])
 
 const help: CliCommand = async ([topic], { out }) => {
-  out(topic === 'import' ? IMPORT_USAGE : USAGE)
+  out(TOPICS.get(topic ?? '') ?? USAGE)
   return 0
 }
 
@@ -23,6 +29,7 @@ const COMMANDS = new Map<string, CliCommand>([
   ['backup', backup],
   ['restore', restore],
   ['set-aside', setAside],
+  ['stores', stores],
   ['help', help],
   ['--help', help],
   ['-h', help],
@@ -63,7 +70,7 @@ async function main(): Promise<number> {
     }
     if (line === undefined) console.error(error)
     else note(`perennial: ${line}`)
-    if (isUsageError(error)) note(args[0] === 'import' ? 'See "help import".' : `\n${USAGE}`)
+    if (isUsageError(error)) note(TOPICS.has(args[0] ?? '') ? `See "help ${args[0]}".` : `\n${USAGE}`)
     return 1
   }
 }

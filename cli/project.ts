@@ -6,6 +6,7 @@ import { rotateSecretKey } from '../domain/projects/keys.ts'
 import { type PolicyName, PROJECT_POLICIES, type ProjectPolicies, setPolicies } from '../domain/projects/policies.ts'
 import { listProjects, setRawData } from '../domain/projects/settings.ts'
 import { transaction } from '../store/transaction.ts'
+import { projectId } from './arguments.ts'
 import { actorOf, type CliCommand } from './command.ts'
 import { withDatabase } from './database.ts'
 import { UsageError } from './failure.ts'
@@ -14,15 +15,7 @@ import { textTable } from './table.ts'
 type Call = { args: string[]; config: Config; out: (line: string) => void; trailOf: (project: number) => Trail }
 type Verb = (call: Call) => Promise<void>
 
-const MAX_ID = 2 ** 31 - 1
 const MAX_NAME = 200
-
-function idOf(text: string | undefined): number {
-  if (text === undefined) throw new UsageError('which project? "project list" shows the ids')
-  const id = /^\d+$/.test(text) ? Number(text) : 0
-  if (id < 1 || id > MAX_ID) throw new UsageError(`${JSON.stringify(text)} is not a project id: "project list" shows the ids`)
-  return id
-}
 
 /** At most as many arguments as there are names. */
 function positionals(args: string[], ...names: string[]): (string | undefined)[] {
@@ -71,7 +64,7 @@ const rotate: Verb = async ({ args, config, out, trailOf }) => {
   } = parseArgs({ args, allowPositionals: true, options: { now: { type: 'boolean' } } })
   if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}`)
   const now = values.now ?? false
-  const id = idOf(given)
+  const id = projectId(given)
   const key = await withDatabase(config, (pool, secrets) =>
     transaction(pool, async tx => {
       const made = await rotateSecretKey(tx, secrets, id, { now })
@@ -92,7 +85,7 @@ const rotate: Verb = async ({ args, config, out, trailOf }) => {
 const rawData: Verb = async ({ args, config, out, trailOf }) => {
   const [state, given] = positionals(args, 'on|off', 'ID')
   if (state !== 'on' && state !== 'off') throw new UsageError('raw-data on or off?')
-  const id = idOf(given)
+  const id = projectId(given)
   await withDatabase(config, pool =>
     transaction(pool, async tx => {
       const on = state === 'on'
@@ -128,7 +121,7 @@ const set: Verb = async ({ args, config, out, trailOf }) => {
   const options = Object.fromEntries(Object.keys(OPTIONS).map(option => [option, { type: 'string' as const }]))
   const { values, positionals: given } = parseArgs({ args, allowPositionals: true, options })
   if (given.length > 1) throw new UsageError(`too many arguments: ${given.slice(1).join(' ')}`)
-  const id = idOf(given[0])
+  const id = projectId(given[0])
   const policies = policiesIn(values as Record<string, string | undefined>)
   await withDatabase(config, pool =>
     transaction(pool, async tx => {

@@ -20,9 +20,42 @@ export const USAGE = `Usage: npm run cli -- COMMAND
   restore DIR                     fill an empty installation from such a folder
   set-aside list [--all]          events that automations or integrations could not handle
   set-aside replay EVENT …|--all  handle them again
-  help [import]
+  stores status PROJECT           what the stores have told and what hinders it (all commands: "help stores")
+  help [import|stores]
 
 The commands use the configuration of the service: DATABASE_URL with APP_SECRET, or DATA_DIR.`
+
+export const STORES_USAGE = `Usage: npm run cli -- stores COMMAND
+
+  status PROJECT                  each store: connected or what is missing, the address to enter, last push and sweep, what is pending, set aside
+                                  or not acknowledged, alerts and what to do about them
+  status PROJECT --lineage LINEAGE [--sandbox]
+                                  everything about one lineage: owner, periods, statements, notifications
+  check PROJECT                   asks each store whether it accepts the credentials, permission by permission; exit code 1: something is wrong,
+                                  and its line says what to do
+  test PROJECT [--sandbox] [--wait SECONDS]
+                                  lets Apple post a test notification, and tells where it stopped (60)
+  replay PROJECT ID …             reads notifications again, by number or by the store's id
+  replay PROJECT --set-aside      all that were set aside
+  replay PROJECT --lineage LINEAGE
+                                  all of a lineage; nothing is told twice
+  transfer PROJECT LINEAGE --to USER [--sandbox]
+                                  gives a lineage to a user, whatever the transfer policy says
+  import PROJECT STORE FILE.csv --map MAP [OPTION …]
+                                  attaches the purchases that the rows of a CSV file point to, as the store tells of them
+
+LINEAGE is the row number or the store's own name; "stores status" prints both. STORE is apple, google, stripe or paddle.
+
+Options of import:
+
+  --map MAP        as in "help import"; the fields are user (id or identity) and transaction (transaction, order, purchase token, subscription)
+  --create-users   makes a user for each identity that there is none of
+  --sandbox        into the sandbox of the project, from the sandbox of the store
+  --delimiter C, --batch N (10), --parallel N (4), --rejects PATH, --again
+                   as in "help import"
+
+What the store does not know is rejected: nothing is recorded on a file's word. Purchases of others stay theirs. Nothing that is imported starts
+an automation. The same command continues an interrupted import. Exit code: 0 all rows are attached, 1 stopped, 2 some rows were rejected.`
 
 export const IMPORT_USAGE = `Usage: PERENNIAL_KEY=… npm run cli -- import FILE.csv --map MAP [OPTION …]
 

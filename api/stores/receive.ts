@@ -2,6 +2,7 @@ import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { type Admit, type Arrival, type Gate, isStorable, type NewNotification } from '../../domain/store-inbox/notification.ts'
 import type { Recorded } from '../../domain/store-inbox/record.ts'
+import { recordTest } from '../../domain/store-inbox/tests.ts'
 import {
   findStoreConfig,
   isConnected,
@@ -56,7 +57,7 @@ const isReady = (config: StoreConfig, environments: EnvironmentKind[], value: St
 
 /** Checks who has sent a notification, and records it. `signal`: nothing is recorded after it has aborted. */
 export async function receive(
-  { secrets, admits, record }: ReceivingDeps,
+  { db, secrets, admits, record }: ReceivingDeps,
   { project, platform }: StoreAddress,
   config: StoreConfig,
   arrival: Arrival,
@@ -69,6 +70,10 @@ export async function receive(
   if (!config.enabled) return unavailable('off')
   if (!isReady(config, ['production', 'sandbox'], value)) return unavailable('not_connected')
   const gate = await admit(arrival, { project, enabled: config.enabled, value })
+  if (gate.is === 'ignored' && gate.isTest) {
+    signal.throwIfAborted()
+    await recordTest(db, { project, platform, environment: gate.environment ?? null })
+  }
   if (gate.is !== 'accepted') return receiptOf(gate)
   const { notification } = gate
   const { type, environment } = notification
@@ -84,7 +89,7 @@ const malformed = (message: string): Receipt => refused('malformed', new Problem
 function receiptOf(gate: Exclude<Gate, { is: 'accepted' }>): Receipt {
   switch (gate.is) {
     case 'ignored':
-      return { answer: gate.isTest ? 'test' : 'ignored', type: gate.type, environment: null, problem: null }
+      return { answer: gate.isTest ? 'test' : 'ignored', type: gate.type, environment: gate.environment ?? null, problem: null }
     case 'malformed':
       return malformed(gate.message)
     case 'unauthorized':

@@ -1,112 +1,24 @@
-import { rm } from 'node:fs/promises'
-import { join } from 'node:path'
 import { readConfig } from '../../app/config.ts'
-import type { CliCommand, CommandContext } from '../command.ts'
-import { CliError, lineOf } from '../failure.ts'
-import { printable } from '../table.ts'
-import type { Rejection } from './batches.ts'
+import type { CliCommand } from '../command.ts'
 import { itemFields } from './fields.ts'
-import { toItem } from './item.ts'
-import { readMap, refuseOtherColumns } from './map.ts'
+import { importFile } from './file.ts'
 import { importOptions } from './options.ts'
-import { counted, showProgress } from './progress.ts'
-import { rejectsFile } from './rejects.ts'
-import { identify, readHeader } from './rows.ts'
-import { importRest } from './run.ts'
+import { postBatch } from './post.ts'
 import { sender } from './send.ts'
-import { type ImportState, importName, importsFolder, readState } from './state.ts'
-
-/** At most this many rejections are printed; the file of rejected rows has all of them. */
-const SHOWN = 20
 
 /** Stores the rows of a CSV file as events, through the API. */
 export const importCsv: CliCommand = async (args, context) => {
   const options = await importOptions(args, context.env)
   const config = readConfig(context.env)
   const url = options.url ?? `http://localhost:${config.port || 8080}`
-  const map = await readMap(options.maps, await itemFields())
-  const file = await identify(options.file)
-  const header = await readHeader(file.path, options.delimiter)
-  refuseOtherColumns(map, header.columns, file.path)
-
-  const folder = await importsFolder(config.dataDir)
-  const name = importName({ ...options, url, file, map: JSON.stringify([...map].sort(([a], [b]) => (a < b ? -1 : 1))) })
-  const statePath = join(folder, `${name}.json`)
-  const defaultRejects = join(folder, `${name}.rejected.csv`)
-  const earlier = await readState(statePath)
-  const rejectsPath = options.rejects ?? earlier?.rejects ?? defaultRejects
-  if (earlier?.isFinished && !options.again) {
-    context.out(`${file.path} was imported already: ${summary(earlier)}. --again posts it again.`)
-    return tellRejects(earlier, context)
+  const { key, trigger } = options
+  const target = {
+    fields: await itemFields(),
+    url,
+    key,
+    done: 'stored',
+    post: (batch: Parameters<typeof postBatch>[1], signal: AbortSignal, onWait: (line: string) => void) =>
+      postBatch(sender({ url, key, signal, onWait }), batch, trigger),
   }
-  const state: ImportState =
-    earlier && !options.again
-      ? { ...earlier, ...(earlier.rejects !== rejectsPath && { rejectsBytes: 0 }), rejects: rejectsPath }
-      : {
-          file: file.path,
-          url,
-          rows: 0,
-          end: header.end,
-          created: 0,
-          duplicates: 0,
-          rejected: 0,
-          rejects: rejectsPath,
-          rejectsBytes: 0,
-          isFinished: false,
-        }
-  if (state.rows === 0) await rm(defaultRejects, { force: true })
-  else if (state.rejected > 0 && earlier?.rejects !== rejectsPath) context.note(`rows rejected before are in ${earlier?.rejects}`)
-  if (state.rows > 0) context.note(`continuing after row ${counted(state.rows)}`)
-
-  const rejects = rejectsFile(rejectsPath, header.columns, state.rejectsBytes)
-  const progress = showProgress(file, { ...state }, context.note)
-  const shown: Rejection[] = []
-  try {
-    await importRest({
-      file,
-      delimiter: options.delimiter,
-      item: toItem(map, header.columns),
-      send: signal => sender({ url, key: options.key, signal, onWait: progress.say }),
-      trigger: options.trigger,
-      size: options.size,
-      parallel: options.parallel,
-      state,
-      statePath,
-      rejects,
-      progress,
-      onRejected: rejections => shown.push(...rejections.slice(0, SHOWN - shown.length)),
-      signal: context.signal,
-    })
-  } catch (error) {
-    progress.stop()
-    show(shown, context)
-    return stopped(error, state, context)
-  } finally {
-    await rejects.close()
-  }
-  progress.stop()
-  show(shown, context)
-  context.out(`${file.path}: ${summary(state)}.`)
-  return tellRejects(state, context)
-}
-
-const summary = ({ rows, created, duplicates, rejected }: ImportState): string =>
-  `${counted(rows)} rows: ${counted(created)} stored, ${counted(duplicates)} there already, ${counted(rejected)} rejected`
-
-function show(rejections: Rejection[], { note }: CommandContext): void {
-  for (const { row, field, reason } of rejections) note(printable(`row ${row.n}: ${field === '' ? '' : `${field} `}${reason}`))
-}
-
-function tellRejects({ rejected, rejects }: ImportState, { note }: CommandContext): number {
-  if (rejected === 0) return 0
-  note(`rejected rows: ${rejects}`)
-  return 2
-}
-
-/** Adds to the error how many rows are stored: they stay stored. */
-function stopped(error: unknown, { rows }: ImportState, { signal }: CommandContext): number {
-  const rest = `${counted(rows)} rows are done; the same command continues from there`
-  if (signal.aborted) throw new CliError(`stopped: ${rest}`)
-  const line = lineOf(error)
-  throw line === undefined ? error : new CliError(`${line}; ${rest}`)
+  return importFile(options, target, config.dataDir, context)
 }

@@ -5,10 +5,10 @@ const DESCRIPTION = new URL('../../schemas/generated/openapi.json', import.meta.
 
 type Schema = { $ref?: string; properties?: Record<string, Schema>; required?: string[]; additionalProperties?: unknown }
 
-/** The fields of an item of POST /v4/events: paths such as `price` and `device.model`. Below an `open` field any name is allowed. */
-export type Fields = { known: Set<string>; open: Set<string>; required: string[] }
+/** The fields that rows may give: paths such as `price` and `device.model`. Below an `open` field any name is allowed. `unit`: what a row becomes. */
+export type Fields = { known: Set<string>; open: Set<string>; required: string[]; unit: { one: string; each: string } }
 
-/** Reads the fields from the description of the API, the only place that defines them. */
+/** The fields of an item of POST /v4/events. Reads them from the description of the API, the only place that defines them. */
 export async function itemFields(): Promise<Fields> {
   const { components } = JSON.parse(await readFile(DESCRIPTION, 'utf8')) as { components: { schemas: Record<string, Schema> } }
   const resolved = (schema: Schema): Schema => (schema.$ref ? components.schemas[schema.$ref.split('/').at(-1)!]! : schema)
@@ -21,7 +21,7 @@ export async function itemFields(): Promise<Fields> {
     else if (additionalProperties) open.add(name)
     else known.add(name)
   }
-  return { known, open, required: item.required ?? [] }
+  return { known, open, required: item.required ?? [], unit: { one: 'an event', each: 'every event' } }
 }
 
 /** `device.model` -> [device, model], `price` -> [price]. The name of a property may contain dots. */
@@ -38,5 +38,5 @@ export const isOpen = (field: string, { open }: Fields): boolean => {
 export function refuseUnknown(field: string, fields: Fields): void {
   if (fields.known.has(field) || isOpen(field, fields)) return
   const names = [...fields.known, ...[...fields.open].map(name => `${name}.…`)]
-  throw new CliError(`there is no field ${JSON.stringify(field)}: an event has ${names.join(', ')}`)
+  throw new CliError(`there is no field ${JSON.stringify(field)}: ${fields.unit.one} has ${names.join(', ')}`)
 }

@@ -23,9 +23,9 @@ export async function readMap(given: string[], fields: Fields): Promise<FieldMap
     }
   }
   const missing = fields.required.filter(field => !map.has(field))
-  if (missing.length > 0) throw new CliError(`the map lacks ${missing.join(', ')}: every event needs ${fields.required.join(', ')}`)
-  const id = map.get('event_id')!
-  if (id.is === 'template' && isConstant(id.template)) throw new CliError('event_id is the same for every row: it needs {#} or a column')
+  if (missing.length > 0) throw new CliError(`the map lacks ${missing.join(', ')}: ${fields.unit.each} needs ${fields.required.join(', ')}`)
+  const id = map.get('event_id')
+  if (id?.is === 'template' && isConstant(id.template)) throw new CliError('event_id is the same for every row: it needs {#} or a column')
   return map
 }
 

@@ -4,19 +4,32 @@ import { parseArgs } from 'node:util'
 import { withSecretFiles } from '../../app/secret-files.ts'
 import { CliError, UsageError } from '../failure.ts'
 
-export type ImportOptions = {
+/** How a file of rows is imported, wherever they go. */
+export type FileOptions = {
   file: string
   maps: string[]
-  key: string
-  /** Absent: the service on this machine. */
-  url: string | undefined
   delimiter: string
   size: number
   parallel: number
-  trigger: boolean
   again: boolean
   rejects: string | undefined
 }
+
+export type ImportOptions = FileOptions & {
+  key: string
+  /** Absent: the service on this machine. */
+  url: string | undefined
+  trigger: boolean
+}
+
+export const FILE_ARGUMENTS = {
+  map: { type: 'string', multiple: true, default: [] as string[] },
+  delimiter: { type: 'string', default: ',' },
+  batch: { type: 'string', default: '1000' },
+  parallel: { type: 'string', default: '1' },
+  again: { type: 'boolean', default: false },
+  rejects: { type: 'string' },
+} as const
 
 const KEY = /^(test_)?sk_[A-Za-z0-9_-]+$/
 
@@ -24,6 +37,30 @@ function whole(name: string, given: string, max: number): number {
   const value = /^\d+$/.test(given) ? Number(given) : 0
   if (value < 1 || value > max) throw new UsageError(`--${name} must be a whole number from 1 to ${max}`)
   return value
+}
+
+type FileValues = { map: string[]; delimiter: string; batch: string; parallel: string; again: boolean; rejects?: string | undefined }
+
+/** Checks the options of a file, in the order in which an operator reads them. */
+export async function fileOptions(values: FileValues, path: string): Promise<FileOptions> {
+  const delimiter = values.delimiter === '\\t' ? '\t' : values.delimiter
+  if ([...delimiter].length !== 1 || /["\r\n{}]/.test(delimiter)) throw new UsageError('--delimiter must be one character')
+  const size = whole('batch', values.batch, 1000)
+  const parallel = whole('parallel', values.parallel, 16)
+  const file = await realpath(path).catch(error => {
+    throw new CliError(`${path} cannot be read: ${error.message}`)
+  })
+  const rejects = values.rejects === undefined ? undefined : resolve(values.rejects)
+  if (rejects === file) throw new UsageError('--rejects must not be the file itself')
+  return { file, maps: values.map, delimiter, size, parallel, again: values.again, rejects }
+}
+
+/** The file of the arguments. Throws unless there is one, with a map. */
+export function oneFile(paths: string[], maps: string[]): string {
+  const [path, ...others] = paths
+  if (path === undefined || others.length > 0) throw new UsageError('one file is needed: FILE.csv')
+  if (maps.length === 0) throw new UsageError('--map is missing')
+  return path
 }
 
 /** The key comes from the environment or from a file, as every user of the machine can read the arguments of a process. */
@@ -35,43 +72,17 @@ export async function importOptions(args: string[], given: Record<string, string
     args,
     allowPositionals: true,
     options: {
-      map: { type: 'string', multiple: true, default: [] },
+      ...FILE_ARGUMENTS,
       key: { type: 'string' },
       url: { type: 'string' },
-      delimiter: { type: 'string', default: ',' },
-      batch: { type: 'string', default: '1000' },
-      parallel: { type: 'string', default: '1' },
       'no-trigger': { type: 'boolean', default: false },
-      again: { type: 'boolean', default: false },
-      rejects: { type: 'string' },
     },
   })
-  if (positionals.length !== 1) throw new UsageError('one file is needed: FILE.csv')
-  if (values.map.length === 0) throw new UsageError('--map is missing')
+  const path = oneFile(positionals, values.map)
   const key = values.key ?? env.PERENNIAL_KEY
   if (!key) throw new UsageError('PERENNIAL_KEY is missing: set it to a Secret Key of the project, or PERENNIAL_KEY_FILE to a file with it')
   if (!KEY.test(key)) throw new UsageError('PERENNIAL_KEY must be a Secret Key: sk_…, or test_sk_… for the sandbox')
   if (values.url !== undefined && !(/^https?:/.test(values.url) && URL.canParse(values.url)))
     throw new UsageError('--url must be an address that begins with http:// or https://')
-  const delimiter = values.delimiter === '\\t' ? '\t' : values.delimiter
-  if ([...delimiter].length !== 1 || /["\r\n{}]/.test(delimiter)) throw new UsageError('--delimiter must be one character')
-  const size = whole('batch', values.batch, 1000)
-  const parallel = whole('parallel', values.parallel, 16)
-  const file = await realpath(positionals[0]!).catch(error => {
-    throw new CliError(`${positionals[0]} cannot be read: ${error.message}`)
-  })
-  const rejects = values.rejects === undefined ? undefined : resolve(values.rejects)
-  if (rejects === file) throw new UsageError('--rejects must not be the file itself')
-  return {
-    file,
-    maps: values.map,
-    key,
-    url: values.url?.replace(/\/+$/, ''),
-    delimiter,
-    size,
-    parallel,
-    trigger: !values['no-trigger'],
-    again: values.again,
-    rejects,
-  }
+  return { ...(await fileOptions(values, path)), key, url: values.url?.replace(/\/+$/, ''), trigger: !values['no-trigger'] }
 }

@@ -1,20 +1,18 @@
 import { CliError } from '../failure.ts'
 import { batches, type ImportBatch, type Rejection } from './batches.ts'
 import type { ToItem } from './item.ts'
-import { type PostedRows, postBatch } from './post.ts'
+import type { PostedRows } from './post.ts'
 import type { Progress } from './progress.ts'
 import type { Rejects } from './rejects.ts'
 import { type FileIdentity, identify, readRows } from './rows.ts'
-import type { Send } from './send.ts'
 import { type ImportState, writeState } from './state.ts'
 
 export type Run = {
   file: FileIdentity
   delimiter: string
   item: ToItem
-  /** `signal` aborts the other requests when one request fails. */
-  send: (signal: AbortSignal) => Send
-  trigger: boolean
+  /** Takes a batch to where it belongs. `signal` aborts the other requests when one request fails. */
+  post: (batch: ImportBatch, signal: AbortSignal) => Promise<PostedRows>
   /** Rows per request. */
   size: number
   /** Requests at once. With one, the log has the events in the order of the file. With more, batches may be stored in another order. */
@@ -32,7 +30,7 @@ export type Run = {
 export async function importRest(run: Run): Promise<void> {
   const { file, delimiter, state, statePath, rejects, progress } = run
   const failed = new AbortController()
-  const send = run.send(AbortSignal.any([run.signal, failed.signal]))
+  const signal = AbortSignal.any([run.signal, failed.signal])
   const inProgress: { batch: ImportBatch; posted: Promise<PostedRows> }[] = []
 
   async function settle(): Promise<void> {
@@ -56,7 +54,7 @@ export async function importRest(run: Run): Promise<void> {
     for await (const batch of batches(rows, run.item, run.size)) {
       run.signal.throwIfAborted()
       if (inProgress.length >= run.parallel) await settle()
-      const posted = postBatch(send, batch, run.trigger)
+      const posted = run.post(batch, signal)
       posted.catch(() => undefined) // settle() handles the error
       inProgress.push({ batch, posted })
     }

@@ -53,7 +53,7 @@ const REPLACE_IN_CONDITIONS = [
     ([table, column]) => `update ${table} set ${column} = ${withPseudonym(column)} where environment = $1 and ${names(column)}`,
   ),
   `update audit_log set before = ${withPseudonym('before')}, after = ${withPseudonym('after')}
-   where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment', 'automation') and (${names('before')} or ${names('after')})`,
+   where environment = $1 and resource in ('segment', 'remote_configuration', 'experiment', 'automation', 'lineage') and (${names('before')} or ${names('after')})`,
 ]
 
 /** The notifications of stores about the user's lineages. */

@@ -19,6 +19,7 @@ export const isReportConflict = (error: unknown): boolean => isTransactionConfli
 export type RecordingOptions = {
   isConnected: boolean
   triggers?: boolean
+  attachTo?: string
   beforeTelling?: (recorded: readonly RecordedLineage[]) => Promise<void>
 }
 
@@ -35,29 +36,29 @@ async function accountOf(tx: Tx, environment: Environment, { platform, reports }
  * Records what stores said, whoever asked or was told: notifications, refreshes, sweeps. Locks lineages, then users; writes statements, purchases,
  * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
  * transaction after `isReportConflict`. Reports never move a lineage from one user to another; a lineage without owner is given to the account
- * that the app named to the store, if there is one. Statements that are known already change nothing. `isConnected`: the store can be asked.
+ * that the app named to the store, if there is one, or to `attachTo`, who must exist. Statements that are known already change nothing. `isConnected`: the store can be asked.
  * `beforeTelling`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
  */
 export async function recordReports(
   tx: Tx,
   environment: Environment,
   reports: StoreReport[],
-  { isConnected, triggers = true, beforeTelling }: RecordingOptions,
+  { isConnected, triggers = true, attachTo, beforeTelling }: RecordingOptions,
 ): Promise<RecordedLineage[]> {
   const groups = await lockReports(tx, environment, reports)
   const owners = groups.flatMap(group => ownerOf(group) ?? [])
   const accounts: string[] = []
   const posted: string[] = []
   for (const group of groups) {
-    const account = ownerOf(group) === null ? await accountOf(tx, environment, group) : null
+    const account = ownerOf(group) === null ? (attachTo ?? (await accountOf(tx, environment, group))) : null
     if (account !== null) accounts.push(account)
     posted.push(...(await postedUsersOf(tx, environment, group.platform, group.reports.flatMap(transactionsOfReport))))
   }
-  await lockUsers(tx, environment, owners, [...accounts, ...posted])
+  await lockUsers(tx, environment, attachTo === undefined ? owners : [...owners, attachTo], [...accounts, ...posted])
   const recorded: RecordedLineage[] = []
   for (const group of groups) {
     // Again: the account's user may have been erased before it was locked.
-    const account = ownerOf(group) === null && accounts.length > 0 ? await accountOf(tx, environment, group) : null
+    const account = ownerOf(group) === null && accounts.length > 0 ? (attachTo ?? (await accountOf(tx, environment, group))) : null
     const owner = account !== null && accounts.includes(account) ? account : null
     const written = await writeReports(tx, environment, group, { isConnected, owner, triggers })
     recorded.push(written)

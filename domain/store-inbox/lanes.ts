@@ -126,6 +126,20 @@ export async function parkLane(tx: Tx, { id }: Pick<ClaimedJob, 'id'>, afterMs: 
   await tx.query({ name: 'park-store-lane', text: PARK, values: [id, afterMs] })
 }
 
+/** In SQL: the store of the lineages of a lane, by the platform of the lane. */
+export const STORE_OF_LANE = (platform: string): string =>
+  `case ${platform} when 'apple' then 'app_store' when 'google' then 'play_store' else ${platform} end`
+
+/** The numbers of the lanes that have one of the names, with those that serve both environments. `environment` null: of both. */
+export async function findLanes(db: Db, { project, platform, environment }: Omit<LaneName, 'name'>, names: string[]): Promise<number[]> {
+  const { rows } = await db.query<{ id: number }>(
+    `select l.id from unnest($3::text[]) n(name) join store_lanes l on l.project = $1 and l.platform = $2 and md5(l.name) = md5(n.name)
+     left join environments e on e.id = l.environment where $4::text is null or coalesce(e.kind, $4) = $4 order by l.id`,
+    [project, platform, names, environment],
+  )
+  return rows.map(({ id }) => id)
+}
+
 /** Of a lineage by one of its names. */
 export type LineageName = { platform: StorePlatform; name: string }
 

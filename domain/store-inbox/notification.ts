@@ -27,7 +27,7 @@ export type SignedNotification = {
  */
 export type Gate =
   | { is: 'accepted'; notification: SignedNotification }
-  | { is: 'ignored'; type: string; isTest: boolean }
+  | { is: 'ignored'; type: string; isTest: boolean; environment?: EnvironmentKind | null }
   | { is: 'malformed'; message: string }
   | { is: 'unauthorized' }
   | { is: 'foreign'; reason: string }

@@ -98,19 +98,22 @@ export function storeKeys(environment: EnvironmentKind, value: StoreValue): Stor
 
 const NO_KEYS: StoreKeys = { apiKey: null, webhookSecret: null }
 
-/** Whether the configuration is complete enough to ask the store about purchases of the environment. */
-export function isConnected({ platform, enabled }: StoreConfig, environment: EnvironmentKind, value: StoreValue): boolean {
-  const hasAll = (names: string[]) => names.every(name => value(name) !== null)
-  if (!enabled) return false
+/** What the configuration lacks before the store can be asked about purchases of the environment. */
+export function missingParts(platform: StorePlatform, environment: EnvironmentKind, value: StoreValue): string[] {
+  const lacking = (names: string[]) => names.filter(name => value(name) === null)
   switch (platform) {
     case 'apple':
-      return hasAll(['bundle_id', ...IAP_TRIPLET])
+      return lacking(['bundle_id', ...IAP_TRIPLET])
     case 'google':
-      return hasAll(['package_name', 'service_account_key'])
+      return lacking(['package_name', 'service_account_key'])
     case 'stripe':
     case 'paddle':
-      return storeKeys(environment, value).apiKey !== null
+      return storeKeys(environment, value).apiKey === null ? [environment === 'sandbox' ? 'sandbox_api_key' : 'api_key'] : []
     default:
       return platform satisfies never
   }
 }
+
+/** Whether the configuration is complete enough to ask the store about purchases of the environment. */
+export const isConnected = ({ platform, enabled }: StoreConfig, environment: EnvironmentKind, value: StoreValue): boolean =>
+  enabled && missingParts(platform, environment, value).length === 0

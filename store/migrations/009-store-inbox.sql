@@ -131,3 +131,12 @@ create table store_backfills (
   began_at timestamptz not null default clock_timestamp(),
   primary key (project, platform, environment)
 );
+
+-- The last test notification of a store that arrived. Nothing else is recorded of it. Environment 0: it does not tell which.
+create table store_tests (
+  project int not null references projects,
+  platform text not null,
+  environment int not null,
+  arrived_at timestamptz not null default clock_timestamp(),
+  primary key (project, platform, environment)
+);

@@ -53,6 +53,6 @@ export const admitSigned =
     await meanwhile()
     const { id = '', type = '', lane = '', environment = null, statedAt = 0, app } = content
     if (app !== 'org.example') return { is: 'foreign', reason: 'app' }
-    if (type === 'TEST' || type === 'GOSSIP') return { is: 'ignored', type, isTest: type === 'TEST' }
+    if (type === 'TEST' || type === 'GOSSIP') return { is: 'ignored', type, isTest: type === 'TEST', environment }
     return { is: 'accepted', notification: { id, type, subtype: null, environment, lane, statedAt } }
   }

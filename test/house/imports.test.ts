@@ -13,7 +13,7 @@ const MAY_IMPORT: Record<string, string[]> = {
   workflows: ['domain', 'store'],
   workers: ['workflows', 'domain', 'store'],
   api: ['domain', 'schemas', 'store'],
-  cli: ['domain', 'schemas', 'store'],
+  cli: ['workflows', 'domain', 'schemas', 'store'],
   app: ['api', 'workers', 'workflows', 'domain', 'store', 'schemas', 'cli'],
 }
 /** The only files that a room may import from a higher room. */
@@ -29,9 +29,9 @@ const FLOORS: string[][] = [
   ['log', 'products', 'pushes', 'screens', 'segments', 'clock'],
   ['events', 'offerings', 'remote-configurations'],
   ['subscriptions', 'projects', 'rates'],
-  ['facts', 'store-facts'],
-  ['customers', 'integrations', 'exports', 'stores'],
-  ['purchases', 'store-inbox', 'ingestion', 'folding', 'experiments', 'reports'],
+  ['facts', 'store-facts', 'stores'],
+  ['customers', 'integrations', 'exports', 'store-inbox'],
+  ['purchases', 'ingestion', 'folding', 'experiments', 'reports'],
   ['entitlements', 'figures'],
   ['deliveries', 'annotations', 'views'],
   ['automation-runs'],

@@ -35,6 +35,11 @@ describe('200', () => {
     for (let n = 0; n < 3; n++) expect((await at.push(given)).status).toBe(200)
     for (const type of ['TEST', 'GOSSIP']) expect((await at.push({ type })).text).toBe('{}')
     expect(await at.stored()).toBe(1)
+    const { rows } = await at.api.pool.query(
+      'select t.platform, e.kind, t.arrived_at is not null as arrived from store_tests t join environments e on e.id = t.environment where t.project = $1',
+      [at.project().id],
+    )
+    expect(rows).toEqual([{ platform: 'apple', kind: 'production', arrived: true }])
     const labels = (answer: string) => `store="apple",environment="production",type="T-${at.project().id}",source="push",answer="${answer}"`
     expect([await at.counted(labels('recorded')), await at.counted(labels('known'))]).toEqual([1, 2])
     expect(await at.counted('type="TEST",source="push",answer="test"')).toBe(1)

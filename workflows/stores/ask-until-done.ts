@@ -1,7 +1,7 @@
 import type { RunContext, StepScope } from '../engine/workflow.ts'
 
 /** How an attempt has ended, as it is recorded: done; or why it is to be repeated, and the store's own word on when. */
-export type Attempted = { is: 'done' } | { is: 'later'; why: string; afterMs: number | null }
+export type StoreAttempt = { is: 'done' } | { is: 'later'; why: string; afterMs: number | null }
 
 /**
  * Repeats a question to a store after each of the waits (seconds), on the clock of the run, until it is answered. Each attempt and each wait is
@@ -11,7 +11,7 @@ export async function askUntilDone(
   { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,
   name: string,
   waits: readonly number[],
-  attempt: (scope: StepScope) => Promise<Attempted>,
+  attempt: (scope: StepScope) => Promise<StoreAttempt>,
 ): Promise<boolean> {
   for (const [n, wait] of [...waits, null].entries()) {
     const attempted = await step(`${name}-${n + 1}`, attempt)

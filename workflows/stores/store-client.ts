@@ -46,13 +46,23 @@ export type Asking = {
   transactions?: readonly string[]
 }
 
-/** A purchase that somebody claims: by its ids, or by Apple's signature alone. */
-export type ClaimToConfirm = StoreClaim | { platform: 'app_store'; signedTransaction: string }
+/**
+ * A purchase that somebody claims: by its ids, or by Apple's signature alone. `product` null: whichever it is of. Of Google Play a claim may name
+ * the order without the token.
+ */
+export type ClaimToConfirm =
+  | (Omit<StoreClaim, 'product'> & { product: string | null })
+  | { platform: 'app_store'; signedTransaction: string }
 
 /** `lineage` and `subject` name the claimed transaction within the reports. */
 export type ClaimAnswer =
   | NoAnswer
   | { is: 'reports'; environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
+
+/**
+ * One permission at a store, as the answer to a harmless question shows it. `why`: a word of the answer; `todo`: what an operator does about it.
+ */
+export type PermissionCheck = { permission: string } & ({ is: 'granted' } | { is: 'refused' | 'no_answer'; why: string; todo: string })
 
 /** One store. All methods throw only for a defect or when `signal` aborts. */
 export type StoreClient = {
@@ -64,4 +74,6 @@ export type StoreClient = {
   refresh(lane: string, asking: Asking): Promise<StoreAnswer>
   /** Asks about a claimed purchase. */
   confirm(claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer>
+  /** Asks for nothing that exists, to see which permissions the credentials have. */
+  check?(asking: Asking): Promise<PermissionCheck[]>
 }

@@ -150,7 +150,12 @@ describe('rightly signed, but for somebody else', () => {
 
 describe('of no interest', () => {
   test('a test notification says so', async () => {
-    expect(await admitPayload({ type: 'TEST', subtype: null })).toEqual({ is: 'ignored', type: 'TEST', isTest: true })
+    expect(await admitPayload({ type: 'TEST', subtype: null })).toEqual({
+      is: 'ignored',
+      type: 'TEST',
+      isTest: true,
+      environment: 'production',
+    })
   })
 
   const app = { bundleId: BUNDLE, appAppleId: APP_ID, environment: 'Production' }
@@ -168,7 +173,7 @@ describe('of no interest', () => {
     ['a type of tomorrow', { type: 'SOMETHING_NEW' }],
     ['a type with the name of a property', { type: 'constructor' }],
   ])('%s', async (_, content) => {
-    expect(await admitPayload({ subtype: null, ...content })).toEqual({ is: 'ignored', type: content.type, isTest: false })
+    expect(await admitPayload({ subtype: null, ...content })).toMatchObject({ is: 'ignored', type: content.type, isTest: false })
   })
 
   test('only after the signature', async () => {

@@ -31,7 +31,7 @@ export async function admitAppleNotification(rules: SignatureRules, { body }: Ar
     const payload = await verifier.verifyAndDecodeNotification(signedPayload)
     const { notificationUUID: id, notificationType: type, subtype = null } = payload
     if (!id || !type) return { is: 'malformed', message: 'has no notificationUUID or no notificationType' }
-    if (meaningOf(type, subtype) === null) return { is: 'ignored', type, isTest: type === TEST }
+    if (meaningOf(type, subtype) === null) return { is: 'ignored', type, isTest: type === TEST, environment }
     // Without a lineage the notification is recorded all the same: it is set aside visibly when it is read.
     const lane = lineageIn(payload) ?? `notification:${id}`
     return { is: 'accepted', notification: { id, type, subtype, environment, lane, statedAt: stated.signedDate } }

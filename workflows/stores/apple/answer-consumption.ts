@@ -3,7 +3,7 @@ import { CONSUMPTION_WORKFLOW, loadConsumption } from '../../../domain/purchases
 import { openStore } from '../../../domain/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
-import { type Attempted, askUntilDone } from '../ask-until-done.ts'
+import { askUntilDone, type StoreAttempt } from '../ask-until-done.ts'
 import { quotaOf } from '../quota.ts'
 import type { AppStore } from './client.ts'
 
@@ -26,7 +26,7 @@ export const answerConsumption = (deps: ConsumptionDeps): Workflow => ({
   failed: async () => {},
 })
 
-async function answer({ pool, secrets, apple }: ConsumptionDeps, purchase: number, signal: AbortSignal): Promise<Attempted> {
+async function answer({ pool, secrets, apple }: ConsumptionDeps, purchase: number, signal: AbortSignal): Promise<StoreAttempt> {
   // Read at each attempt: the customer may have withdrawn consent since the last one.
   const wanted = await loadConsumption(pool, purchase)
   if (wanted === null) return { is: 'done' }

@@ -1,6 +1,7 @@
 import type { Asking, StoreClient } from '../store-client.ts'
 import { admitAppleNotification } from './admit.ts'
 import type { AppleAnswer, AppleDeps } from './app-store-api.ts'
+import { checkAppleApi } from './check.ts'
 import { confirmAppleClaim } from './confirm-claim.ts'
 import { type AppleRefundWish, sendAppleConsumption } from './consumption.ts'
 import { judgedChains } from './judged-chains.ts'
@@ -31,6 +32,7 @@ export function appStore({ roots, onlineChecks, now = Date.now, ...setup }: AppS
     read: (notification, settings) => readAppleNotification(deps.rules, notification, settings),
     refresh: (lane, asking) => refreshAppleLineage(deps, lane, asking),
     confirm: (claim, asking) => confirmAppleClaim(deps, claim, asking),
+    check: asking => checkAppleApi(deps, asking),
     notificationHistory: (range, token, asking) => appleNotificationHistory(deps, range, token, asking),
     requestTest: asking => requestAppleTest(deps, asking),
     testAttempts: (token, asking) => appleTestAttempts(deps, token, asking),

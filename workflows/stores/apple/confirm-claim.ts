@@ -26,12 +26,12 @@ const reportOf = (transaction: AppleTransaction, origin: 'push' | 'api'): StoreR
 type Confirmed = { transaction: AppleTransaction; report: StoreReport }
 
 /** Null: not known, or of another app or product. */
-async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: string, product: string): Promise<Confirmed | null> {
+async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: string, product: string | null): Promise<Confirmed | null> {
   const { signedTransactionInfo } = await api.getTransactionInfo(id)
   if (signedTransactionInfo === undefined) throw new UnreadableContent('an answer has no signedTransactionInfo')
   try {
     const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signedTransactionInfo))
-    if (transaction.productId !== product) return null
+    if (product !== null && transaction.productId !== product) return null
     const report = await appleLineage(api, verifier, transaction.originalTransactionId)
     return { transaction, report: report ?? reportOf(transaction, 'api') }
   } catch (error) {
@@ -40,7 +40,7 @@ async function askTransaction(api: AppStoreApi, verifier: AppleSignatures, id: s
   }
 }
 
-async function confirmTransaction(deps: AppleDeps, id: string, product: string, asking: Asking): Promise<ClaimAnswer> {
+async function confirmTransaction(deps: AppleDeps, id: string, product: string | null, asking: Asking): Promise<ClaimAnswer> {
   if (!isAppleId(id)) return { is: 'unknown' }
   const { environment, settings } = asking
   const answer = await askApple(deps, asking, (api, bundleId) =>

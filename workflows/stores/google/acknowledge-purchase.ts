@@ -3,7 +3,7 @@ import { ACKNOWLEDGE_WORKFLOW, endAcknowledgement, loadAcknowledgement } from '.
 import { openStore } from '../../../domain/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
 import type { Workflow } from '../../engine/workflow.ts'
-import { type Attempted, askUntilDone } from '../ask-until-done.ts'
+import { askUntilDone, type StoreAttempt } from '../ask-until-done.ts'
 import { quotaOf } from '../quota.ts'
 import type { GooglePlay } from './client.ts'
 
@@ -28,7 +28,7 @@ export const acknowledgePurchase = (deps: AcknowledgeDeps): Workflow => ({
   failed: async () => {},
 })
 
-async function acknowledge({ pool, secrets, google }: AcknowledgeDeps, id: number, signal: AbortSignal): Promise<Attempted> {
+async function acknowledge({ pool, secrets, google }: AcknowledgeDeps, id: number, signal: AbortSignal): Promise<StoreAttempt> {
   const open = await loadAcknowledgement(pool, id)
   if (open === null) return { is: 'done' }
   const { project, kind: environment, token } = open

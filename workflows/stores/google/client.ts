@@ -2,6 +2,7 @@ import type { Asking, StoreClient, Swept } from '../store-client.ts'
 import { type Acknowledged, acknowledgePlay } from './acknowledge.ts'
 import { admitPush } from './admit.ts'
 import { googleCertificates } from './certificates.ts'
+import { checkPlayApi } from './check.ts'
 import { confirmPlay } from './confirm.ts'
 import type { PlayDeps } from './developer-api.ts'
 import { readPlayNotification } from './read-notification.ts'
@@ -23,6 +24,7 @@ export function googlePlay(deps: PlayDeps): GooglePlay {
     read: async notification => readPlayNotification(notification),
     refresh: (lane, asking) => refreshLane(deps, lane, asking),
     confirm: (claim, asking) => confirmPlay(deps, claim, asking),
+    check: asking => checkPlayApi(deps, certificatesFor, asking),
     acknowledge: (token, asking) => acknowledgePlay(deps, token, asking),
     voidedPurchases: (sinceMs, asking) => voidedPurchases(deps, sinceMs, asking),
   }

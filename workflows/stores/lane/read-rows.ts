@@ -21,7 +21,7 @@ export type ReadRows = {
 }
 
 /** Verifies and decodes what is inside of notifications. One that cannot be understood does not stop the others. */
-export async function readRows(client: StoreClient, rows: readonly PendingRow[], settings: StoreSettings): Promise<ReadRows> {
+export async function readNotifications(client: StoreClient, rows: readonly PendingRow[], settings: StoreSettings): Promise<ReadRows> {
   const result: ReadRows = { read: [], ignored: [], failed: [], transactions: [] }
   for (const { id, notificationId, type, subtype, statedAt, body } of rows) {
     try {

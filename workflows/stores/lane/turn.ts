@@ -20,7 +20,7 @@ import { OVER_QUOTA } from '../quota.ts'
 import type { StoreAnswer, StoreClient } from '../store-client.ts'
 import { askStore } from './ask-store.ts'
 import { laneWait, MOST_FAILING_SECONDS } from './lane-wait.ts'
-import { type ReadRow, type ReadRows, readRows } from './read-rows.ts'
+import { type ReadRow, type ReadRows, readNotifications } from './read-rows.ts'
 import { NotComplete, recordTurn, type TurnResult } from './record-turn.ts'
 
 export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
@@ -54,7 +54,7 @@ export async function takeTurn(job: ClaimedJob, signals: Signals, deps: LaneDeps
   if (!client) return park(deps, job, UNKNOWN_STORE_MS, 'not_available')
   const rows = await takePending(pool, lane.id, MOST_ROWS)
   const store = (await openStore(pool, secrets, lane.project, lane.platform)) ?? NOTHING_KNOWN
-  const read = await readRows(client, rows, store)
+  const read = await readNotifications(client, rows, store)
   at('lane-read')
   const turn: Turn = { job, lane, store, client, rows, read, signals }
   const isDue = lane.nextCheckAt !== null && lane.nextCheckAt <= lane.now

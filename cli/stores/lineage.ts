@@ -1,0 +1,101 @@
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import { findNamedLineages, type NamedLineage, readLineage } from '../../domain/purchases/find-lineages.ts'
+import { findLanes } from '../../domain/store-inbox/lanes.ts'
+import { notificationsOfLanes, type ShownNotification } from '../../domain/store-inbox/status.ts'
+import { CONFIGURATION_OF_STORE } from '../../domain/stores/config.ts'
+import { transaction } from '../../store/transaction.ts'
+import { CliError } from '../failure.ts'
+import { textTable } from '../table.ts'
+import type { OpenProject } from './open.ts'
+import { STORE_PLATFORMS } from './words.ts'
+
+/** At most this many notifications of a lineage are shown. */
+const SHOWN = 100
+
+const HEADERS = ['notification', "store's id", 'type', 'source', 'received', 'state', 'attempts', 'reason']
+
+/** A table of notifications, by their numbers. */
+export const notificationTable = (rows: ShownNotification[]): string[] =>
+  textTable(
+    HEADERS,
+    rows.map(({ id, notificationId, type, source, receivedAt, state, attempts, reason }) => [
+      String(id),
+      notificationId,
+      type,
+      source,
+      receivedAt,
+      state.replace('_', ' '),
+      String(attempts),
+      reason ?? '-',
+    ]),
+    ['notification', 'attempts'],
+  )
+
+const lineageLanes = ({ project }: OpenProject, { kind, platform }: NamedLineage, names: string[], pool: OpenProject['pool']) =>
+  findLanes(pool, { project, platform: CONFIGURATION_OF_STORE[platform], environment: kind }, names)
+
+/** The lanes of a name of which no lineage is recorded yet: nothing of it could be read. */
+async function bareLanes({ pool, project }: OpenProject, kind: EnvironmentKind | null, name: string): Promise<number[]> {
+  const lanes: number[] = []
+  for (const platform of STORE_PLATFORMS) lanes.push(...(await findLanes(pool, { project, platform, environment: kind }, [name])))
+  return lanes
+}
+
+const unknown = (project: number, given: string) => new CliError(`project ${project} has no lineage ${given}`)
+
+/** The lanes of the lineages that a row number or a name of the store's means. Throws when there are none. */
+export async function lanesOfGiven(open: OpenProject, kind: EnvironmentKind | null, given: string): Promise<number[]> {
+  const { pool, project } = open
+  const lineages = await findNamedLineages(pool, project, kind, given)
+  const lanes = new Set(await bareLanes(open, kind, given))
+  for (const lineage of lineages) {
+    const { names } = await transaction(pool, tx => readLineage(tx, lineage))
+    for (const lane of await lineageLanes(open, lineage, names, pool)) lanes.add(lane)
+  }
+  if (lineages.length === 0 && lanes.size === 0) throw unknown(project, given)
+  return [...lanes]
+}
+
+const PERIODS = ['purchase', 'product', 'transaction', 'from', 'to', 'price', 'refunded', 'renews']
+
+async function tellLineage(open: OpenProject, lineage: NamedLineage, out: (line: string) => void): Promise<void> {
+  const { id, name, platform, kind, owner } = lineage
+  const { aliases, names, shares, purchases, statements } = await transaction(open.pool, tx => readLineage(tx, lineage))
+  out(`Lineage ${id}: ${platform}, ${kind}`)
+  out(`  name       ${name}`)
+  for (const alias of aliases) out(`  alias      ${alias}`)
+  out(`  owner      ${owner ?? 'nobody yet'}`)
+  for (const share of shares) out(`  shared to  ${share}`)
+  for (const { kind: of, origin, count, lastAt } of statements) out(`  statements ${count} of a ${of} by ${origin}, the last of ${lastAt}`)
+  if (purchases.length > 0) {
+    const rows = purchases.map(one => [
+      String(one.id),
+      one.base_plan_id === null ? one.store_product_id : `${one.store_product_id}:${one.base_plan_id}`,
+      one.transaction_id ?? one.order_id ?? '-',
+      one.purchased_at,
+      one.expires_at ?? '-',
+      `${one.price} ${one.currency}`,
+      one.refunded_amount ?? '-',
+      one.is_subscription ? (one.auto_renewing ? 'yes' : 'no') : '-',
+    ])
+    for (const line of textTable(PERIODS, rows, ['purchase'])) out(`  ${line}`)
+  }
+  const notifications = await notificationsOfLanes(open.pool, await lineageLanes(open, lineage, names, open.pool), SHOWN)
+  for (const line of notifications.length > 0 ? notificationTable(notifications) : ['no notifications']) out(`  ${line}`)
+}
+
+/** Tells everything that is recorded of a lineage. */
+export async function tellLineages(
+  open: OpenProject,
+  kind: EnvironmentKind | null,
+  given: string,
+  out: (line: string) => void,
+): Promise<void> {
+  const lineages = await findNamedLineages(open.pool, open.project, kind, given)
+  for (const lineage of lineages) await tellLineage(open, lineage, out)
+  if (lineages.length > 0) return
+  const lanes = await bareLanes(open, kind, given)
+  if (lanes.length === 0) throw unknown(open.project, given)
+  out(`Nothing is recorded of ${given} yet but its notifications:`)
+  for (const line of notificationTable(await notificationsOfLanes(open.pool, lanes, SHOWN))) out(`  ${line}`)
+}

@@ -1,0 +1,63 @@
+import { parseArgs } from 'node:util'
+import { readConfig } from '../../app/config.ts'
+import { audit } from '../../domain/audit/record.ts'
+import { findNotifications, type NamedNotification, type ReplaySelection, replayNotifications } from '../../domain/store-inbox/replay.ts'
+import { transaction } from '../../store/transaction.ts'
+import { projectId } from '../arguments.ts'
+import { actorOf, type CliCommand, type CommandContext } from '../command.ts'
+import { UsageError } from '../failure.ts'
+import { counted } from '../import/progress.ts'
+import { printable } from '../table.ts'
+import { lanesOfGiven } from './lineage.ts'
+import { type OpenProject, withProject } from './open.ts'
+
+/** Why what an operator has named cannot be replayed; null: it can. */
+function faultOf(named: NamedNotification[]): string | null {
+  const [only, ...others] = named
+  if (!only) return 'no such notification is recorded'
+  if (others.length > 0) return `names the notifications ${named.map(({ id }) => id).join(' and ')}: give the other one of number and id`
+  if (only.state === 'pending') return 'is pending already'
+  return only.state === 'ignored' ? 'is of no interest: there is nothing to read in it' : null
+}
+
+/** Row numbers of the notifications that can be replayed; the others are told. */
+async function replayable({ pool, project }: OpenProject, given: string[], { note }: CommandContext): Promise<number[]> {
+  const found = await findNotifications(pool, project, given)
+  return [...new Set(given)].flatMap(name => {
+    const named = found.filter(one => one.given === name)
+    const fault = faultOf(named)
+    if (fault === null) return [named[0]!.id]
+    note(printable(`${name}: ${fault}`))
+    return []
+  })
+}
+
+/** Makes notifications pending again: a worker reads them as if they had just come. Exit code 2: some of those named cannot be. */
+export const storesReplay: CliCommand = async (args, context) => {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { 'set-aside': { type: 'boolean' }, lineage: { type: 'string' } },
+  })
+  const [given, ...ids] = positionals
+  const project = projectId(given)
+  const ways = [ids.length > 0, values['set-aside'] ?? false, values.lineage !== undefined].filter(way => way)
+  if (ways.length !== 1) throw new UsageError('stores replay PROJECT ID …, --set-aside or --lineage LINEAGE?')
+  return withProject(readConfig(context.env), project, async open => {
+    const { pool } = open
+    const selection = async (): Promise<ReplaySelection> => {
+      if (values.lineage !== undefined) return { is: 'lanes', lanes: await lanesOfGiven(open, null, values.lineage) }
+      return values['set-aside'] ? { is: 'set_aside' } : { is: 'ids', ids: await replayable(open, ids, context) }
+    }
+    const selected = await selection()
+    const replayed = await transaction(pool, async tx => {
+      const again = await replayNotifications(tx, project, selected)
+      const trail = { project, environment: null, actor: actorOf(context.env), operation: 'stores replay', requestId: null }
+      if (again.length > 0) await audit(tx, trail, { resource: 'project', id: String(project), after: { notifications: again.length } })
+      return again
+    })
+    const word = replayed.length === 1 ? 'notification is' : 'notifications are'
+    context.out(`${counted(replayed.length)} ${word} pending again${replayed.length === 0 ? '' : ': a worker reads them now'}.`)
+    return replayed.length < new Set(ids).size ? 2 : 0
+  })
+}

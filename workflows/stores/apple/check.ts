@@ -1,0 +1,30 @@
+import type { Asking, PermissionCheck } from '../store-client.ts'
+import { type AppleAnswer, type AppleDeps, askApple } from './app-store-api.ts'
+
+const HOUR_MS = 3_600_000
+
+const TODO = {
+  key: 'enter iap_key_identifier, iap_private_key and iap_issuer_id of one key of the kind In-App Purchase (App Store Connect, Users and Access, Integrations)',
+  unapproved: 'in production Apple answers 401 as well until the app has been approved for the first time',
+  bundle: "bundle_id must be the app's, and the key must be of the same team",
+  later: 'Apple gave no answer: try again, and see whether this machine reaches the address',
+}
+
+function todoOf({ is }: AppleAnswer<unknown>, why: string, isProduction: boolean): string {
+  if (is === 'later') return TODO.later
+  if (why === 'http_401' || why === 'http_403') return isProduction ? `${TODO.key}; ${TODO.unapproved}` : TODO.key
+  return why === 'not_connected' ? TODO.key : TODO.bundle
+}
+
+/** Asks for what Apple could not deliver within the last hour: the sweeps ask that, too. */
+export async function checkAppleApi(deps: AppleDeps, asking: Asking): Promise<PermissionCheck[]> {
+  const permission = `App Store Server API, ${asking.environment}`
+  const now = deps.rules.now()
+  const answer = await askApple(deps, asking, api =>
+    api.getNotificationHistory(null, { startDate: now - HOUR_MS, endDate: now, onlyFailures: true }),
+  )
+  if (answer.is === 'answer') return [{ is: 'granted', permission }]
+  const why = 'why' in answer ? answer.why : answer.is
+  const todo = todoOf(answer, why, asking.environment === 'production')
+  return [{ is: answer.is === 'later' ? 'no_answer' : 'refused', permission, why, todo }]
+}
