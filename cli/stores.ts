@@ -1,5 +1,6 @@
 import type { CliCommand } from './command.ts'
 import { UsageError } from './failure.ts'
+import { storesBackfill } from './stores/backfill.ts'
 import { storesCheck } from './stores/check.ts'
 import { storesImport } from './stores/import/command.ts'
 import { storesReplay } from './stores/replay.ts'
@@ -14,6 +15,7 @@ const VERBS = new Map<string, CliCommand>([
   ['replay', storesReplay],
   ['transfer', storesTransfer],
   ['import', storesImport],
+  ['backfill', storesBackfill],
 ])
 
 /** What an operator does about Apple, Google Play, Stripe and Paddle. */

@@ -43,6 +43,8 @@ export const STORES_USAGE = `Usage: npm run cli -- stores COMMAND
                                   gives a lineage to a user, whatever the transfer policy says
   import PROJECT STORE FILE.csv --map MAP [OPTION …]
                                   attaches the purchases that the rows of a CSV file point to, as the store tells of them
+  backfill PROJECT STORE [--from DATE]
+                                  has the store asked for everything that it still knows; the same command goes on where it was broken off
 
 LINEAGE is the row number or the store's own name; "stores status" prints both. STORE is apple, google, stripe or paddle.
 

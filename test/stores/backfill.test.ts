@@ -20,11 +20,7 @@ let sweeps: Sweeps
 beforeAll(async () => {
   stores = await startStores()
   out = outgoing({ allowPrivateNetwork: true })
-  const { apple, google, chain } = stores
-  const urls = { apple: apple.urls.production, appleSandbox: apple.urls.sandbox, google: google.url, googleCerts: google.certsUrl }
-  sweeps = sweepsOf(
-    await storeClients({ outgoing: out, tokens: googleTokens(out), appleRoots: [chain.root], appleOnlineChecks: false, urls }),
-  )
+  sweeps = sweepsOf(await storeClients({ outgoing: out, tokens: googleTokens(out), ...stores.reach }))
 })
 afterAll(async () => {
   await out.close()

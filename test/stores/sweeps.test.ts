@@ -28,16 +28,7 @@ let otherPool: Pool
 beforeAll(async () => {
   stores = await startStores()
   out = outgoing({ allowPrivateNetwork: true })
-  const { apple, google, chain } = stores
-  sweeps = sweepsOf(
-    await storeClients({
-      outgoing: out,
-      tokens: googleTokens(out),
-      appleRoots: [chain.root],
-      appleOnlineChecks: false,
-      urls: { apple: apple.urls.production, appleSandbox: apple.urls.sandbox, google: google.url, googleCerts: google.certsUrl },
-    }),
-  )
+  sweeps = sweepsOf(await storeClients({ outgoing: out, tokens: googleTokens(out), ...stores.reach }))
   otherPool = connect({ url: stores.api.databaseUrl })
 })
 afterAll(async () => {

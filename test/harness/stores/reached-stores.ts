@@ -35,7 +35,7 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
     },
   }
   const api = await startApi({ worker: true, reachStores, ...options })
-  return new ReachedStores(api, { chain, apple, google, stripe, paddle, paddleSandbox })
+  return new ReachedStores(api, reachStores, { chain, apple, google, stripe, paddle, paddleSandbox })
 }
 
 type Servers = {
@@ -54,6 +54,8 @@ const SETTLED = `
 
 export class ReachedStores {
   readonly api: TestApi
+  /** For further clients of the same servers. */
+  readonly reach: ReachStores
   readonly chain: AppleChain
   readonly apple: AppStoreServer
   readonly google: PlayServer
@@ -62,8 +64,9 @@ export class ReachedStores {
   readonly paddleSandbox: PaddleServer
   project: TestProjectKeys
 
-  constructor(api: TestApi, { chain, apple, google, stripe, paddle, paddleSandbox }: Servers) {
+  constructor(api: TestApi, reach: ReachStores, { chain, apple, google, stripe, paddle, paddleSandbox }: Servers) {
     this.api = api
+    this.reach = reach
     this.chain = chain
     this.apple = apple
     this.google = google

@@ -1,6 +1,7 @@
 import type { Asking, NoAnswer, StoreClient, Swept } from '../store-client.ts'
 import { admitPaddleEvent } from './admit.ts'
 import { type PaddleSubscriptionPage, type PaddleSubscriptionRange, paddleSubscriptions } from './all-subscriptions.ts'
+import { checkPaddleApi } from './check.ts'
 import { confirmPaddleClaim } from './confirm.ts'
 import { paddleEvents } from './event-stream.ts'
 import { checkPaddleKey, type PaddleDeps } from './paddle-api.ts'
@@ -23,6 +24,7 @@ export function paddleBilling(deps: PaddleDeps): PaddleBilling {
     read: async notification => readPaddleEvent(notification),
     refresh: (lane, asking) => refreshPaddleLane(deps, lane, asking),
     confirm: (claim, asking) => confirmPaddleClaim(deps, claim, asking),
+    check: asking => checkPaddleApi(deps, asking),
     checkKey: asking => checkPaddleKey(deps, asking),
     events: (sinceMs, asking) => paddleEvents(deps, sinceMs, asking),
     subscriptions: (range, asking) => paddleSubscriptions(deps, range, asking),

@@ -4,7 +4,7 @@ import { UnknownCurrency } from './money.ts'
 import { isPaddleId, type PaddleDeps } from './paddle-api.ts'
 import { askPaddleSubscription, askPaddleTransaction } from './refresh.ts'
 
-type Claimed = { product: string; transaction: string; subscription: string | null }
+type Claimed = { product: string | null; transaction: string; subscription: string | null }
 
 /** The statement that describes a whole period, not one that states a single field of it. */
 const isPeriod = (statement: StoreReport['statements'][number]): statement is PeriodStatement =>
@@ -12,7 +12,7 @@ const isPeriod = (statement: StoreReport['statements'][number]): statement is Pe
 
 /** Only what is paid is reported. */
 const isClaimed = ({ ids, said }: PeriodStatement, { product, transaction, subscription }: Claimed): boolean =>
-  said.product === product &&
+  (product === null || said.product === product) &&
   ids.transaction?.split(':')[0] === transaction &&
   ids.subscription === subscription &&
   said.isSubscription === (subscription !== null)

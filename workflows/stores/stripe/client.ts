@@ -1,6 +1,7 @@
 import type { Asking, StoreClient, Swept } from '../store-client.ts'
 import { admitWebhook } from './admit.ts'
 import { allStripeSubscriptions, type FoundLanes } from './all-subscriptions.ts'
+import { checkStripeApi } from './check.ts'
 import { confirmStripeClaim } from './confirm.ts'
 import { readStripeNotification } from './read-notification.ts'
 import { recentStripeEvents } from './recent-events.ts'
@@ -21,6 +22,7 @@ export function stripeStore(deps: StripeDeps): StripeStore {
     read: async notification => readStripeNotification(notification),
     refresh: (lane, asking) => refreshStripeLane(deps, lane, asking),
     confirm: (claim, asking) => confirmStripeClaim(deps, claim, asking),
+    check: asking => checkStripeApi(deps, asking),
     recentEvents: (sinceMs, asking) => recentStripeEvents(deps, sinceMs, asking),
     allSubscriptions: (sinceMs, asking) => allStripeSubscriptions(deps, sinceMs, asking),
   }

@@ -21,7 +21,7 @@ export async function confirmStripeClaim(deps: StripeDeps, claim: ClaimToConfirm
   const answer = await askStripe(deps, asking, session => askStripeSubscription(session, subscription))
   if (answer.is !== 'answer') return answer
   const known = answer.value
-  const item = known.items.find(({ price }) => price.product === product)
+  const item = product === null ? known.items[0] : known.items.find(({ price }) => price.product === product)
   const { lineages, reports } = stripeReports(known)
   const lineage = lineages.find(({ periods }) => periods.some(period => period.item === item?.id))?.lineage
   const periods = reports.filter(report => report.lineage === lineage).flatMap(periodsIn)
