@@ -41,7 +41,7 @@ test('each store and environment has a row: what is missing, what has come, what
     at.project.id,
   ])
   await at.api.pool.query(
-    `insert into store_sweeps (project, platform, environment, swept_until, whole_at, succeeded_at, next_at)
+    `insert into store_sweeps (project, platform, environment, swept_until, whole_until, succeeded_at, next_at)
      values ($1, 'apple', $2, now(), now(), '2026-03-01T09:00:00Z', now())`,
     [at.project.id, at.project.production],
   )
