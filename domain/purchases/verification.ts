@@ -31,11 +31,11 @@ type Inquiry = {
 
 /** Asks one store about a purchase. Throws when the store fails or does not answer. */
 type Verify = (inquiry: Inquiry) => Promise<VerificationResult>
-export type Verifiers = Partial<Record<Store, Verify>>
+export type Verifiers = Record<Store, Verify>
 
 /**
  * What supports a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: it does not.
- * no_answer: the store failed or was too slow. no_verifier: this service cannot ask the connected store. other_environment: the store confirms a
+ * no_answer: the store failed or was too slow. other_environment: the store confirms a
  * purchase of the other environment (App Review buys in the sandbox). `isConnected`: the store can be asked.
  */
 export type Evidence =
@@ -44,7 +44,6 @@ export type Evidence =
   | Exclude<VerificationResult, { is: 'confirmed' }>
   | { is: 'accepted' }
   | { is: 'unconfirmed' }
-  | { is: 'no_verifier' }
 
 const TIMEOUT_MS = 10_000
 
@@ -76,7 +75,6 @@ export async function gatherEvidence(
   const isSigned = 'signedTransaction' in claim
   if (!isSigned && !canAsk) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
   const verify = verifiers[claim.platform]
-  if (!verify) return { is: isSigned ? 'unknown' : 'no_verifier' }
   const result = await verify({ project, claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
     () => null,
   )
@@ -85,7 +83,7 @@ export async function gatherEvidence(
   return result.environment === environment ? { ...result, isConnected: canAsk } : { ...result, is: 'other_environment' }
 }
 
-/** What the store says; null when the claim needs no confirmation. Throws `purchase_fraud`, `network_error` or `not_available`. */
+/** What the store says; null when the claim needs no confirmation. Throws `purchase_fraud` or `network_error`. */
 export function acceptedConfirmation(evidence: Evidence): Extract<Evidence, { is: 'confirmed' }> | null {
   switch (evidence.is) {
     case 'confirmed':
@@ -100,11 +98,6 @@ export function acceptedConfirmation(evidence: Evidence): Extract<Evidence, { is
       throw new Refusal('purchase_fraud', 'no store confirms the purchase')
     case 'no_answer':
       throw new Refusal('network_error', 'the store gave no answer')
-    case 'no_verifier':
-      throw new Refusal(
-        'not_available',
-        'the connected store must confirm the purchase, but verification with this store is not available yet',
-      )
     default:
       return evidence satisfies never
   }

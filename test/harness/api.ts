@@ -98,7 +98,7 @@ export type TestApiOptions = {
   leaseMs?: number
   partRows?: number
   unverifiedPurchases?: UnverifiedPurchases
-  verifiers?: Verifiers
+  verifiers?: Partial<Verifiers>
   /** Who checks the notifications of stores. */
   stores?: NotificationDeps['stores']
   /** The stores are reached there. Without it the API accepts no notifications and asks nobody about claims. */
@@ -200,7 +200,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),
-    verifiers: options.verifiers ?? (options.reachStores ? storeVerifiers(pool, reached.stores) : {}),
+    verifiers: { ...storeVerifiers(pool, reached.stores), ...options.verifiers },
     stores: options.stores ?? { admits: options.reachStores ? admitsOf(reached.stores) : {} },
     backtests: backtestTurns(),
     // The tests that race requests of one project need all of the connections.

@@ -6,7 +6,7 @@ import type { Db } from '../../store/connect.ts'
 import { quotaOf } from './quota.ts'
 import type { ClaimAnswer, StoreClient } from './store-client.ts'
 
-type Verify = NonNullable<Verifiers['app_store']>
+type Verify = Verifiers[keyof Verifiers]
 type Verified = Awaited<ReturnType<Verify>>
 
 function verified(answer: ClaimAnswer): Verified {
