@@ -1,14 +1,14 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { recordNotifications } from '../../domain/store-inbox/record.ts'
-import { STORE_CONFIG_PARTS, type StorePlatform } from '../../domain/stores/config.ts'
+import { findStoreConfigs, STORE_CONFIG_PARTS, type StorePlatform } from '../../domain/stores/config.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Context, Layer } from '../context.ts'
 import { Problem } from '../errors.ts'
 import type { StoreMetrics } from '../metrics.ts'
 import { readRawBody } from './raw-body.ts'
-import { configOfAddress, type Receipt, type ReceivingDeps, receive, type StoreAddress } from './receive.ts'
+import { type Receipt, type ReceivingDeps, receive, type StoreAddress, stored } from './receive.ts'
 
 export type NotificationDeps = {
   pool: Pool
@@ -45,10 +45,11 @@ const headersOf = (headers: IncomingHttpHeaders): Record<string, string | undefi
 export function storeNotifications(deps: NotificationDeps): Layer {
   const { pool, secrets, metrics, stores } = deps
   const record = batching((items: Parameters<typeof recordNotifications>[1]) => recordNotifications(pool, items), { max: MOST_AT_ONCE })
+  const find = batching((targets: readonly StoreAddress[]) => findStoreConfigs(pool, targets))
   const receiving: ReceivingDeps = { db: pool, secrets, admits: stores.admits, record }
 
   async function answer(ctx: Context, target: StoreAddress): Promise<Receipt> {
-    const config = await configOfAddress(pool, target)
+    const config = stored(await find(target))
     const body = await readRawBody(ctx.req)
     const arrival = {
       body,

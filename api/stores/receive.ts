@@ -3,14 +3,7 @@ import type { Secrets } from '../../domain/projects/secrets.ts'
 import { type Admit, type Arrival, type Gate, isStorable, type NewNotification } from '../../domain/store-inbox/notification.ts'
 import type { Recorded } from '../../domain/store-inbox/record.ts'
 import { recordTest } from '../../domain/store-inbox/tests.ts'
-import {
-  findStoreConfig,
-  isConnected,
-  type StoreConfig,
-  type StorePlatform,
-  type StoreValue,
-  storeValue,
-} from '../../domain/stores/config.ts'
+import { isConnected, type StoreConfig, type StorePlatform, type StoreValue, storeValue } from '../../domain/stores/config.ts'
 import type { Db } from '../../store/connect.ts'
 import { Problem } from '../errors.ts'
 
@@ -44,9 +37,8 @@ const unavailable = (reason: string): Receipt => ({
 })
 const refused = (answer: string, problem: Problem): Receipt => ({ answer, type: '', environment: null, problem })
 
-/** The stored configuration of the address's store. Throws 404 where nothing is stored: also for a project that does not exist. */
-export async function configOfAddress(db: Db, { project, platform }: StoreAddress): Promise<StoreConfig> {
-  const config = await findStoreConfig(db, project, platform)
+/** The configuration of an address's store; throws 404 where nothing is stored: also for a project that does not exist. */
+export function stored(config: StoreConfig | null): StoreConfig {
   if (config && Object.keys({ ...config.fields, ...config.secrets }).length > 0) return config
   throw new Problem('invalid_request', 'no such address', { status: 404 })
 }

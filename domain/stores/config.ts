@@ -53,6 +53,21 @@ export async function findStoreConfig(db: Db, project: number, platform: StorePl
   return rows[0] ?? null
 }
 
+/** The same of several projects and stores, in order. */
+export async function findStoreConfigs(
+  db: Db,
+  wanted: readonly { project: number; platform: StorePlatform }[],
+): Promise<(StoreConfig | null)[]> {
+  const { rows } = await db.query<{ config: StoreConfig | null }>({
+    name: 'find-store-configs',
+    text: `select case when c.platform is not null then
+             jsonb_build_object('platform', c.platform, 'enabled', c.enabled, 'fields', c.fields, 'secrets', c.secrets) end as config
+           from unnest($1::int[], $2::text[]) with ordinality w(project, platform, n) left join store_configs c using (project, platform) order by n`,
+    values: [wanted.map(({ project }) => project), wanted.map(({ platform }) => platform)],
+  })
+  return rows.map(({ config }) => config)
+}
+
 /** Binds a sealed secret to its configuration and name. */
 const sealContext = (project: number, platform: StorePlatform, name: string) => `store:${project}:${platform}:${name}`
 

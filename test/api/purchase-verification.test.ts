@@ -105,7 +105,7 @@ test('a purchase of the other environment is refused', async () => {
 test('a connected store that cannot be reached confirms nothing; for a store that is not connected the key is enough', async () => {
   const user = await userOf(api)
   const at = { purchased_at: '2026-03-01T00:00:00Z' }
-  const app_store_data = { transaction_id: 'v-1', product_id: 'm' }
+  const app_store_data = { transaction_id: '2000000123456789', product_id: 'm' }
   expect((await purchaseOf(api, user, { ...at, app_store_data })).body.error.code).toBe('network_error')
   const play_store_data = { purchase_token: 'v-2', product_id: 'm' }
   expect((await purchaseOf(api, user, { ...at, play_store_data })).body).toMatchObject({ verified_at: null })

@@ -39,8 +39,8 @@ export const isSignedInTime = (signedDate: unknown, nowMs: number): signedDate i
   typeof signedDate === 'number' && Number.isFinite(signedDate) && signedDate <= nowMs + AHEAD_MS
 
 /**
- * Apple's verifier with judgements of chains that are kept: offline, the library judges the chain again for every signature. A verifier is cheap
- * and is made for each use. It is never made for Xcode and LocalTesting, for which the library verifies nothing.
+ * Apple's verifier with judgements of chains that are kept: offline, the library judges the chain again for every signature. It
+ * is never made for Xcode and LocalTesting, for which the library verifies nothing.
  */
 export class AppleSignatures extends SignedDataVerifier {
   readonly #chains: JudgedChains
@@ -85,10 +85,25 @@ export class AppleSignatures extends SignedDataVerifier {
   }
 }
 
+/** Root certificates are read when a verifier is made. */
+const MOST_VERIFIERS = 64
+const made = new WeakMap<SignatureRules, Map<string, AppleSignatures>>()
+
 /** `bundleId`: the project's, or the signed one where a project has none. */
-export const appleSignaturesFor = (
+export function appleSignaturesFor(
   rules: SignatureRules,
   settings: StoreSettings,
   bundleId: string,
   environment: EnvironmentKind,
-): AppleSignatures => new AppleSignatures(rules, { bundleId, appId: settings.value('app_id'), environment })
+): AppleSignatures {
+  const verifiers = made.get(rules) ?? new Map<string, AppleSignatures>()
+  made.set(rules, verifiers)
+  const appId = settings.value('app_id')
+  const name = JSON.stringify([bundleId, appId, environment])
+  const verifier = verifiers.get(name) ?? new AppleSignatures(rules, { bundleId, appId, environment })
+  // The one that was used last is kept longest.
+  verifiers.delete(name)
+  verifiers.set(name, verifier)
+  if (verifiers.size > MOST_VERIFIERS) verifiers.delete(verifiers.keys().next().value!)
+  return verifier
+}
