@@ -111,7 +111,7 @@ describe('a question that cannot be asked is refused with the faults of the oper
     ['a parameter of another operation', { kind: 'ltv', code: null, query: { grouping: 'day' } }, ['query.grouping']],
     ['a null', { query: { unit: null } }, ['query.unit']],
     ['a NUL', { query: { 'filter[locale][]': ['a\u0000'] } }, ['query.filter[locale][][0]']],
-    ['an address too long', { query: { 'filter[locale][]': Array.from({ length: 90 }, (_, n) => `${n}${'x'.repeat(99)}`) } }, ['query']],
+    ['an address too long', { query: { 'filter[locale][]': Array.from({ length: 45 }, (_, n) => `${n}${'x'.repeat(199)}`) } }, ['query']],
     ['no name', { name: '' }, ['name']],
   ])('%s', async (_, more, fields) => {
     const { status, body } = await save(sales(more))
