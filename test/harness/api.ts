@@ -11,7 +11,7 @@ import { listen } from '../../api/server.ts'
 import type { NotificationDeps } from '../../api/stores/notifications.ts'
 import { jobs } from '../../app/jobs.ts'
 import { backtestTurns } from '../../domain/automations/backtest/turns.ts'
-import { proceedsRates } from '../../domain/events/money.ts'
+import { type ProceedsRates, proceedsRates } from '../../domain/events/money.ts'
 import { type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
 import { createProject } from '../../domain/projects/create.ts'
 import { type Secrets, secretsFrom } from '../../domain/projects/secrets.ts'
@@ -112,6 +112,8 @@ export type TestApiOptions = {
   longestWaitMs?: number
   /** The installation's own mail server. */
   mail?: InstallationMail
+  /** Shares for the seller. A test that changes them acts as an operator who starts the API with other ones. */
+  proceedsRates?: ProceedsRates
   /** Also starts an API with replicas of facts, in this process. Its folder, if it matters. */
   replica?: boolean | string
   /** Export files go there. */
@@ -184,7 +186,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     listing,
     stepping,
     facts: {
-      ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: proceedsRates({}) },
+      ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: options.proceedsRates ?? proceedsRates({}) },
       ...(options.factsLimitMs !== undefined && { limitMs: options.factsLimitMs }),
     },
     secrets,
