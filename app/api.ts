@@ -60,7 +60,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
           onError: (error, environment) => log.warn({ err: error, environment }, 'a replica of facts failed: Postgres answers'),
         })
   const requests = outgoing({ allowPrivateNetwork })
-  const clients = await storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
+  const clients = storeClients({ outgoing: requests, tokens: googleTokens(requests), ...config.stores })
   const board = operatorBoard(config, log, resources)
   const pools = [checks, watching, listing, stepping, scanning]
   const closeAll = async () => {

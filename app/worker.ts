@@ -45,7 +45,7 @@ export async function work(
   const requests = outgoing({ allowPrivateNetwork })
   const tokens = googleTokens(requests)
   const unknownWord = (field: string, word: string) => log.warn({ field, word }, 'Google Play uses a word that this version does not know')
-  const stores = await storeClients({ outgoing: requests, tokens, unknownWord, ...config.stores })
+  const stores = storeClients({ outgoing: requests, tokens, unknownWord, ...config.stores })
   const network = { outgoing: requests, tokens, stores, allowPrivateNetwork, mail, publicUrl }
   const worker = await startWorker({
     pool: planned,

@@ -36,7 +36,7 @@ export async function withStoreClients<T>(
 ): Promise<T> {
   const requests = outgoing({ allowPrivateNetwork })
   try {
-    return await work(await storeClients({ outgoing: requests, tokens: googleTokens(requests), ...stores }))
+    return await work(storeClients({ outgoing: requests, tokens: googleTokens(requests), ...stores }))
   } finally {
     await requests.close()
   }

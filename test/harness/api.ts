@@ -83,9 +83,9 @@ const UNREACHED: ReachStores = {
 }
 
 /** What jobs about stores need. */
-export async function storesFor(out: Outgoing, reached: ReachStores = UNREACHED) {
+export function storesFor(out: Outgoing, reached: ReachStores = UNREACHED) {
   const tokens = googleTokens(out)
-  return { tokens, stores: await storeClients({ outgoing: out, tokens, ...reached }) }
+  return { tokens, stores: storeClients({ outgoing: out, tokens, ...reached }) }
 }
 
 export type TestApiOptions = {
@@ -179,7 +179,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const planned = connect({ url: database.url, planOnce: true, pipelined: true })
   const recording = connect({ url: database.url, planOnce: true, hashJoins: true })
   const out = outgoing({ allowPrivateNetwork: true })
-  const reached = await storesFor(out, options.reachStores)
+  const reached = storesFor(out, options.reachStores)
   const requests = await options.requestPool?.(database.url)
   const deps = {
     pool: requests ?? pool,

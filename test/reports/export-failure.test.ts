@@ -40,7 +40,7 @@ async function work(writePart: FileStorage['writePart']): Promise<void> {
     copying: pool,
     secrets,
     outgoing: out,
-    ...(await storesFor(out)),
+    ...storesFor(out),
     mail: undefined,
     allowPrivateNetwork: true,
     publicUrl: api.url,

@@ -20,7 +20,7 @@ let sweeps: Sweeps
 beforeAll(async () => {
   stores = await startStores()
   out = outgoing({ allowPrivateNetwork: true })
-  sweeps = sweepsOf(await storeClients({ outgoing: out, tokens: googleTokens(out), ...stores.reach }))
+  sweeps = sweepsOf(storeClients({ outgoing: out, tokens: googleTokens(out), ...stores.reach }))
 })
 afterAll(async () => {
   await out.close()

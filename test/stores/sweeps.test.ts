@@ -28,7 +28,7 @@ let otherPool: Pool
 beforeAll(async () => {
   stores = await startStores()
   out = outgoing({ allowPrivateNetwork: true })
-  sweeps = sweepsOf(await storeClients({ outgoing: out, tokens: googleTokens(out), ...stores.reach }))
+  sweeps = sweepsOf(storeClients({ outgoing: out, tokens: googleTokens(out), ...stores.reach }))
   otherPool = connect({ url: stores.api.databaseUrl })
 })
 afterAll(async () => {

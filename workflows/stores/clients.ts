@@ -4,13 +4,14 @@ import type { StorePlatform } from '../../domain/stores/config.ts'
 import { outgoingFetch } from '../outgoing/fetch.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
-import { type AppStore, appStore } from './apple/client.ts'
+import type { AppStore } from './apple/client.ts'
 import { appleRootCertificate } from './apple/root-certificate.ts'
-import { type GooglePlay, googlePlay } from './google/client.ts'
-import { type PaddleBilling, paddleBilling } from './paddle/client.ts'
-import { type StripeStore, stripeStore } from './stripe/client.ts'
+import type { GooglePlay } from './google/client.ts'
+import { loadedLater } from './loaded-later.ts'
+import type { PaddleBilling } from './paddle/client.ts'
+import type { StripeStore } from './stripe/client.ts'
 
-/** The clients of all stores. One set for a process: they keep certificates that have been judged. */
+/** The clients of all stores. One set for a process: they keep certificates that have been judged. Each is loaded when it is first needed. */
 export type Stores = { apple: AppStore; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
 
 /** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
@@ -27,21 +28,29 @@ export type StoresSetup = {
 const ANSWER_BYTES = 8 * 1024 * 1024
 const LIMIT_MS = 10_000
 
-export async function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, urls, unknownWord }: StoresSetup): Promise<Stores> {
+export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, urls, unknownWord }: StoresSetup): Stores {
   const fetch = outgoingFetch(outgoing, { answerBytes: ANSWER_BYTES, limitMs: LIMIT_MS })
   const appleUrls: Record<EnvironmentKind, string> = { production: urls.apple, sandbox: urls.appleSandbox }
+  const now = Date.now
   return {
-    apple: appStore({ fetch, urls: appleUrls, roots: appleRoots ?? [await appleRootCertificate()], onlineChecks: appleOnlineChecks }),
-    google: googlePlay({
-      outgoing,
-      tokens,
-      apiUrl: urls.google,
-      certsUrl: urls.googleCerts,
-      now: Date.now,
-      ...(unknownWord && { unknownWord }),
+    apple: loadedLater(async () => {
+      const { appStore } = await import('./apple/client.ts')
+      const roots = appleRoots ?? [await appleRootCertificate()]
+      return appStore({ fetch, urls: appleUrls, roots, onlineChecks: appleOnlineChecks })
     }),
-    stripe: stripeStore({ outgoing, apiUrl: urls.stripe, now: Date.now }),
-    paddle: paddleBilling({ outgoing, urls: { production: urls.paddle, sandbox: urls.paddleSandbox }, now: Date.now }),
+    google: loadedLater(async () => {
+      const { googlePlay } = await import('./google/client.ts')
+      const told = unknownWord && { unknownWord }
+      return googlePlay({ outgoing, tokens, apiUrl: urls.google, certsUrl: urls.googleCerts, now, ...told })
+    }, ['voidedPurchases']),
+    stripe: loadedLater(async () => {
+      const { stripeStore } = await import('./stripe/client.ts')
+      return stripeStore({ outgoing, apiUrl: urls.stripe, now })
+    }, ['recentEvents', 'allSubscriptions']),
+    paddle: loadedLater(async () => {
+      const { paddleBilling } = await import('./paddle/client.ts')
+      return paddleBilling({ outgoing, urls: { production: urls.paddle, sandbox: urls.paddleSandbox }, now })
+    }, ['events', 'subscriptions']),
   }
 }
 
