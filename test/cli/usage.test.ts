@@ -38,7 +38,7 @@ test.each([
   [project, ['rotate', '99999999999'], /is not a project id/],
   [project, ['rotate', '1', '2'], /too many arguments: 2/],
   [project, ['raw-data', '1'], /on or off/],
-  [project, ['set', '1'], /keep, transfer or share/],
+  [project, ['set', '1'], /--transfer-policy, --sandbox-access or --refund-preference/],
   [project, ['set', '1', '--transfer-policy', 'lend'], /keep, transfer or share/],
   [project, ['set', '--transfer-policy', 'keep'], /which project/],
   [project, ['drop'], /create, list, rotate, raw-data or set/],
