@@ -13,6 +13,7 @@ import { stripeStory } from '../harness/stores/stripe-story.ts'
 
 const ORDERS = Number(process.env.STORES_ORDERS ?? 20)
 const DAY = 86_400_000
+const LIMIT_MS = ORDERS * 6_000
 
 let stores: ReachedStores
 beforeAll(async () => {
@@ -40,7 +41,7 @@ async function outcomeOf(user: string) {
 
 /** When everything is read, the same is known of every user. */
 async function expectOneOutcome(users: string[]) {
-  await stores.settled()
+  await stores.settled(LIMIT_MS)
   const [first, ...others] = await Promise.all(users.map(outcomeOf))
   for (const [n, outcome] of others.entries()) expect({ n, outcome }).toEqual({ n, outcome: first })
   return first!
@@ -71,115 +72,131 @@ async function claim(user: string, body: object): Promise<void> {
   expect([201, 409], text).toContain(status)
 }
 
-test('the App Store: the same follows in every order', async () => {
-  await stores.connectApple()
-  await product(stores.api, { id: 'monthly', apple_product_id: MONTHLY }, stores.project.secret)
-  const begin = Date.now() - 6 * MONTH_MS
-  const users: string[] = []
-  for (const steps of fc.sample(order(10), { numRuns: ORDERS, seed: 7 })) {
-    const { id, account } = await stores.user()
-    const { subscription, notifications } = appleStory(stores.chain, begin, { account })
-    stores.apple.production.lineages.push(subscription.state)
-    for (const step of steps) {
-      if (step === null) await claim(id, { app_store_data: { signed_transaction: subscription.signedTransaction(Date.now()) } })
-      else expect(await stores.pushApple(notifications[step]!)).toBe(200)
+test(
+  'the App Store: the same follows in every order',
+  async () => {
+    await stores.connectApple()
+    await product(stores.api, { id: 'monthly', apple_product_id: MONTHLY }, stores.project.secret)
+    const begin = Date.now() - 6 * MONTH_MS
+    const users: string[] = []
+    for (const steps of fc.sample(order(10), { numRuns: ORDERS, seed: 7 })) {
+      const { id, account } = await stores.user()
+      const { subscription, notifications } = appleStory(stores.chain, begin, { account })
+      stores.apple.production.lineages.push(subscription.state)
+      for (const step of steps) {
+        if (step === null) await claim(id, { app_store_data: { signed_transaction: subscription.signedTransaction(Date.now()) } })
+        else expect(await stores.pushApple(notifications[step]!)).toBe(200)
+      }
+      users.push(id)
     }
-    users.push(id)
-  }
-  const first = await expectOneOutcome(users)
-  expect(first.facts).toHaveLength(4)
-  expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
-}, 120_000)
+    const first = await expectOneOutcome(users)
+    expect(first.facts).toHaveLength(4)
+    expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
+  },
+  LIMIT_MS,
+)
 
-test('Google Play: the same follows in every order', async () => {
-  await stores.connectGoogle()
-  await product(stores.api, { id: 'pro', google_product_id: 'pro', google_base_plan_id: 'monthly' }, stores.project.secret)
-  const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
-  const users: string[] = []
-  for (const [n, steps] of fc.sample(order(9), { numRuns: ORDERS, seed: 8 }).entries()) {
-    const { id } = await stores.user()
-    const names = { token: `token-${n}`, order: `GPA.${n}-1` }
-    const story = playStory(stores.google, { ...names, accountId: id, trialDays: 7 })
-    const pushes = [
-      story.subscribe(begin),
-      story.renew(),
-      story.cancel(begin + 10 * DAY),
-      story.restart(begin + 12 * DAY),
-      story.grace(),
-      story.recover(begin + 40 * DAY),
-      story.refund(begin + 45 * DAY, '3.00'),
-      story.cancel(begin + 50 * DAY),
-      story.expire(),
-    ]
-    const data = { purchase_token: names.token, product_id: 'pro', base_plan_id: 'monthly', order_id: names.order }
-    for (const step of steps) {
-      if (step === null) await claim(id, { play_store_data: data, ...saidByCaller(begin) })
-      else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
+test(
+  'Google Play: the same follows in every order',
+  async () => {
+    await stores.connectGoogle()
+    await product(stores.api, { id: 'pro', google_product_id: 'pro', google_base_plan_id: 'monthly' }, stores.project.secret)
+    const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
+    const users: string[] = []
+    for (const [n, steps] of fc.sample(order(9), { numRuns: ORDERS, seed: 8 }).entries()) {
+      const { id } = await stores.user()
+      const names = { token: `token-${n}`, order: `GPA.${n}-1` }
+      const story = playStory(stores.google, { ...names, accountId: id, trialDays: 7 })
+      const pushes = [
+        story.subscribe(begin),
+        story.renew(),
+        story.cancel(begin + 10 * DAY),
+        story.restart(begin + 12 * DAY),
+        story.grace(),
+        story.recover(begin + 40 * DAY),
+        story.refund(begin + 45 * DAY, '3.00'),
+        story.cancel(begin + 50 * DAY),
+        story.expire(),
+      ]
+      const data = { purchase_token: names.token, product_id: 'pro', base_plan_id: 'monthly', order_id: names.order }
+      for (const step of steps) {
+        if (step === null) await claim(id, { play_store_data: data, ...saidByCaller(begin) })
+        else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
+      }
+      users.push(id)
     }
-    users.push(id)
-  }
-  const first = await expectOneOutcome(users)
-  expect(first.facts).toHaveLength(3)
-  expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
-}, 120_000)
+    const first = await expectOneOutcome(users)
+    expect(first.facts).toHaveLength(3)
+    expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
+  },
+  LIMIT_MS,
+)
 
-test('Stripe: the same follows in every order', async () => {
-  await stores.connectStripe()
-  await product(stores.api, { id: 'web', stripe_product_id: 'prod_pro' }, stores.project.secret)
-  const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
-  const users: string[] = []
-  for (const [n, steps] of fc.sample(order(8), { numRuns: ORDERS, seed: 9 }).entries()) {
-    const { id } = await stores.user()
-    const story = stripeStory(stores.stripe, { id: `sub_${n}`, userId: id, trialDays: 7 })
-    const pushes = [
-      story.subscribe(begin),
-      story.renew(),
-      story.cancel(begin + 10 * DAY),
-      story.restart(begin + 12 * DAY),
-      story.renew(),
-      story.refund(story.endsAt() - 20 * DAY, 300),
-      story.cancel(story.endsAt() - 10 * DAY),
-      story.end(),
-    ]
-    for (const step of steps) {
-      const stripe_store_data = { subscription_id: `sub_${n}`, product_id: 'prod_pro' }
-      if (step === null) await claim(id, { stripe_store_data, ...saidByCaller(begin) })
-      else expect(await stores.pushStripe(pushes[step]!.body)).toBe(200)
+test(
+  'Stripe: the same follows in every order',
+  async () => {
+    await stores.connectStripe()
+    await product(stores.api, { id: 'web', stripe_product_id: 'prod_pro' }, stores.project.secret)
+    const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
+    const users: string[] = []
+    for (const [n, steps] of fc.sample(order(8), { numRuns: ORDERS, seed: 9 }).entries()) {
+      const { id } = await stores.user()
+      const story = stripeStory(stores.stripe, { id: `sub_${n}`, userId: id, trialDays: 7 })
+      const pushes = [
+        story.subscribe(begin),
+        story.renew(),
+        story.cancel(begin + 10 * DAY),
+        story.restart(begin + 12 * DAY),
+        story.renew(),
+        story.refund(story.endsAt() - 20 * DAY, 300),
+        story.cancel(story.endsAt() - 10 * DAY),
+        story.end(),
+      ]
+      for (const step of steps) {
+        const stripe_store_data = { subscription_id: `sub_${n}`, product_id: 'prod_pro' }
+        if (step === null) await claim(id, { stripe_store_data, ...saidByCaller(begin) })
+        else expect(await stores.pushStripe(pushes[step]!.body)).toBe(200)
+      }
+      users.push(id)
     }
-    users.push(id)
-  }
-  const first = await expectOneOutcome(users)
-  expect(first.facts).toHaveLength(3)
-  expect(first.facts.filter(({ refunded_amount }) => refunded_amount !== null)).toHaveLength(1)
-}, 120_000)
+    const first = await expectOneOutcome(users)
+    expect(first.facts).toHaveLength(3)
+    expect(first.facts.filter(({ refunded_amount }) => refunded_amount !== null)).toHaveLength(1)
+  },
+  LIMIT_MS,
+)
 
-test('Paddle: the same follows in every order', async () => {
-  await stores.connectPaddle()
-  await product(stores.api, { id: 'web', paddle_product_id: 'pro' }, stores.project.secret)
-  const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
-  const users: string[] = []
-  // Paddle grants three requests a second to the whole installation.
-  for (const steps of fc.sample(order(9), { numRuns: Math.ceil(ORDERS / 5), seed: 10 })) {
-    const { id } = await stores.user()
-    const story = paddleStory(stores.paddle, { accountId: id, trialDays: 7 })
-    const [first, ...rest] = story.subscribe(begin)
-    const pushes = [
-      ...rest,
-      ...story.renew(),
-      ...story.fail(),
-      ...story.recover(story.endsAt() - 27 * DAY),
-      ...story.refund(story.endsAt() - 20 * DAY, '300'),
-      ...story.scheduleCancel(story.endsAt() - 10 * DAY),
-      ...story.cancel(),
-    ]
-    const transaction_id = first!.body && story.latest().id
-    const data = { transaction_id, product_id: 'pro', type: 'subscription', subscription_id: story.id }
-    for (const step of steps) {
-      if (step === null) await claim(id, { paddle_store_data: data, ...saidByCaller(begin) })
-      else expect(await stores.pushPaddle(pushes[step]!.body)).toBe(200)
+test(
+  'Paddle: the same follows in every order',
+  async () => {
+    await stores.connectPaddle()
+    await product(stores.api, { id: 'web', paddle_product_id: 'pro' }, stores.project.secret)
+    const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
+    const users: string[] = []
+    // Paddle grants three requests a second to the whole installation.
+    for (const steps of fc.sample(order(9), { numRuns: Math.ceil(ORDERS / 5), seed: 10 })) {
+      const { id } = await stores.user()
+      const story = paddleStory(stores.paddle, { accountId: id, trialDays: 7 })
+      const [first, ...rest] = story.subscribe(begin)
+      const pushes = [
+        ...rest,
+        ...story.renew(),
+        ...story.fail(),
+        ...story.recover(story.endsAt() - 27 * DAY),
+        ...story.refund(story.endsAt() - 20 * DAY, '300'),
+        ...story.scheduleCancel(story.endsAt() - 10 * DAY),
+        ...story.cancel(),
+      ]
+      const transaction_id = first!.body && story.latest().id
+      const data = { transaction_id, product_id: 'pro', type: 'subscription', subscription_id: story.id }
+      for (const step of steps) {
+        if (step === null) await claim(id, { paddle_store_data: data, ...saidByCaller(begin) })
+        else expect(await stores.pushPaddle(pushes[step]!.body)).toBe(200)
+      }
+      users.push(id)
     }
-    users.push(id)
-  }
-  const first = await expectOneOutcome(users)
-  expect(first.facts).toHaveLength(3)
-}, 120_000)
+    const first = await expectOneOutcome(users)
+    expect(first.facts).toHaveLength(3)
+  },
+  LIMIT_MS,
+)

@@ -245,11 +245,12 @@ export class ReachedStores {
   }
 
   /** No notification is pending and no lane is due. */
-  settled(): Promise<true> {
-    return until('the lanes are settled', async () => {
+  settled(ms?: number): Promise<true> {
+    const isSettled = async () => {
       const { rows } = await this.api.pool.query<{ is_settled: boolean }>(SETTLED, [this.project.id])
       return rows[0]!.is_settled || undefined
-    })
+    }
+    return until('the lanes are settled', isSettled, ms)
   }
 
   async stop(): Promise<void> {
