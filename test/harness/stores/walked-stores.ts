@@ -17,6 +17,8 @@ export type Walk = Record<'subscribe' | 'renew' | 'fail' | 'recover' | 'cancel' 
 export type WalkedStore = {
   platform: StorePlatform
   hasGrace: boolean
+  /** A charge that failed and has succeeded since is known without its notification. */
+  isRetryFound: boolean
   connect(stores: ReachedStores): Promise<void>
   begin(stores: ReachedStores, user: { id: string; account: string }): Walk
   /** The store does not accept the credentials any more. */
@@ -46,6 +48,7 @@ const posting =
 const apple: WalkedStore = {
   platform: 'apple',
   hasGrace: true,
+  isRetryFound: true,
   connect: stores => stores.connectApple(),
   begin(stores, { account }) {
     const story = appleSubscription(stores.chain, { account })
@@ -74,6 +77,7 @@ const apple: WalkedStore = {
 const google: WalkedStore = {
   platform: 'google',
   hasGrace: true,
+  isRetryFound: false,
   connect: stores => stores.connectGoogle(),
   begin(stores, { id }) {
     const story = playStory(stores.google, { token: `token-${id}`, accountId: id })
@@ -96,6 +100,7 @@ const google: WalkedStore = {
 const stripe: WalkedStore = {
   platform: 'stripe',
   hasGrace: false,
+  isRetryFound: true,
   connect: stores => stores.connectStripe(),
   begin(stores, { id }) {
     const story = stripeStory(stores.stripe, { id: `sub_${id.slice(4)}`, userId: id })
@@ -118,6 +123,7 @@ const stripe: WalkedStore = {
 const paddle: WalkedStore = {
   platform: 'paddle',
   hasGrace: false,
+  isRetryFound: true,
   connect: stores => stores.connectPaddle(),
   begin(stores, { id }) {
     const story = paddleStory(stores.paddle, { accountId: id })
@@ -139,9 +145,8 @@ const paddle: WalkedStore = {
 
 export const WALKED_STORES: WalkedStore[] = [apple, google, stripe, paddle]
 
-/** When the steps are: two months paid, and the third charge failed two days before the end of the story. */
-export const walkTimes = (end: number) => ({
-  subscribe: end - 2 * DAY_MS - 2 * MONTH_MS,
-  renew: end - 2 * DAY_MS - MONTH_MS,
-  fail: end - 2 * DAY_MS,
-})
+/** When the steps are: two months paid, and the third charge failed 20 hours before the end of the story. */
+export const walkTimes = (end: number) => {
+  const fail = end - 20 * HOUR_MS
+  return { subscribe: fail - 2 * MONTH_MS, renew: fail - MONTH_MS, fail }
+}
