@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import { pino } from 'pino'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { checkLanes } from '../../domain/store-inbox/backfill.ts'
@@ -7,6 +8,8 @@ import { startStoreSweeps } from '../../workers/store-sweeps.ts'
 import { googleTokens } from '../../workflows/outgoing/google-token.ts'
 import { type Outgoing, outgoing } from '../../workflows/outgoing/outgoing.ts'
 import { storeClients } from '../../workflows/stores/clients.ts'
+import { PADDLE_EVENT_TYPES } from '../../workflows/stores/paddle/event.ts'
+import { STRIPE_EVENT_TYPES } from '../../workflows/stores/stripe/events.ts'
 import type { Sweeps } from '../../workflows/stores/sweep/sweep.ts'
 import { sweepsOf } from '../../workflows/stores/sweep/sweeps.ts'
 import { type StoreCommands, startStoreCommands } from '../cli/stores.ts'
@@ -111,6 +114,11 @@ async function happens(walk: Walk): Promise<void> {
   for (const step of ['recover', 'cancel', 'refund'] as const) walk[step](await nextStep())
   await nextStep()
 }
+
+test('the docs list every event that is to be selected at Stripe and Paddle', async () => {
+  const words = new Set((await readFile(new URL('../../docs/stores.md', import.meta.url), 'utf8')).split(/\s+/))
+  expect([...STRIPE_EVENT_TYPES, ...PADDLE_EVENT_TYPES].filter(type => !words.has(type))).toEqual([])
+})
 
 describe.each(WALKED_STORES.map((store): [string, WalkedStore] => [store.platform, store]))('%s', (platform, store) => {
   test('by notifications, step by step', async () => {
