@@ -65,7 +65,8 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
     if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
     const isLate = now < quietAt && at! + JOIN_MS + QUIET_MS < now && !isWhole(purchase, at!)
     const isUnexplained = gaps.has(links.indexOf(run.at(-1)!) + 1)
-    const until = [...run.flatMap(link => waitUntil(link.period) ?? []), ...(isLate || isUnexplained ? [quietAt] : [])]
+    const untilBegun = run.flatMap(({ period: { purchase: of } }) => (of && begins.get(of)) ?? [])
+    const until = [...untilBegun, ...(isLate || isUnexplained ? [quietAt] : [])]
     if (until.length > 0) ends.set(purchase, Math.max(...until))
   }
   const times = [...begins.values(), ...ends.values()]

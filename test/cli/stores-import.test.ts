@@ -7,6 +7,8 @@ import type { ClaimAnswer } from '../../workflows/stores/store-client.ts'
 import { userOf } from '../harness/purchases.ts'
 import { appleSubscription, MONTH_MS } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'
+import { paddleStory } from '../harness/stores/paddle-story.ts'
+import { stripeStory } from '../harness/stores/stripe-story.ts'
 import { call, type Said, temporaryFolder } from './call.ts'
 import { type StoreCommands, startStoreCommands } from './stores.ts'
 
@@ -57,6 +59,38 @@ function appleOfTwoMonths() {
   commands.at.apple.production.lineages.push(subscription.state)
   return { name: subscription.lineage, ids: subscription.state.transactions.map(({ transactionId }) => String(transactionId)) }
 }
+
+describe('a file of Stripe or Paddle', () => {
+  test('names subscriptions of Stripe; what is none is rejected', async () => {
+    await commands.at.connectStripe()
+    const story = stripeStory(commands.at.stripe, { id: 'sub_1' })
+    story.subscribe(Date.now() - 40 * DAY)
+    story.renew()
+    const { run } = await place([
+      ['ada', 'sub_1'],
+      ['bob', 'in_1'],
+    ])
+    const said = await run('stripe', '--create-users', '--parallel', '1')
+    expect(said.out).toMatch(/2 rows: 1 attached, 0 there already, 1 rejected/)
+    expect(await owned()).toEqual([expect.objectContaining({ name: 'sub_1', identity: 'ada', periods: 2, triggers: false })])
+  })
+
+  test('names subscriptions or transactions of Paddle', async () => {
+    await commands.at.connectPaddle()
+    const [one, other] = [paddleStory(commands.at.paddle), paddleStory(commands.at.paddle)]
+    for (const story of [one, other]) story.subscribe(Date.now() - 20 * DAY)
+    const { run } = await place([
+      ['ada', one.id],
+      ['bob', other.latest().id],
+    ])
+    const said = await run('paddle', '--create-users', '--parallel', '1')
+    expect(said.out).toMatch(/2 rows: 2 attached, 0 there already, 0 rejected/)
+    expect((await owned()).map(({ name, identity }) => [name, identity])).toEqual([
+      [one.id, 'ada'],
+      [other.id, 'bob'],
+    ])
+  })
+})
 
 describe('a file of Apple', () => {
   test('attaches what Apple tells to users that are made, asks once a subscription and starts nothing', async () => {

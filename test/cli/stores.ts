@@ -6,7 +6,7 @@ import { APP_SECRET } from '../harness/api.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
 import { call, type Said } from './call.ts'
 
-/** The commands about stores, beside a service with a worker and local servers in the place of Apple and Google. */
+/** The commands about stores, beside a service with a worker and local servers in the place of the stores. */
 export type StoreCommands = {
   at: ReachedStores
   env: Record<string, string>
@@ -30,6 +30,9 @@ export async function startStoreCommands(): Promise<StoreCommands> {
     APPLE_SANDBOX_API_URL: at.apple.urls.sandbox,
     GOOGLE_API_URL: at.google.url,
     GOOGLE_CERTS_URL: at.google.certsUrl,
+    STRIPE_API_URL: at.stripe.url,
+    PADDLE_API_URL: at.paddle.url,
+    PADDLE_SANDBOX_API_URL: at.paddleSandbox.url,
   }
   return {
     at,

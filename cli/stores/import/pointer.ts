@@ -37,7 +37,8 @@ export function pointerClaim(platform: StorePlatform, id: string): ClaimToConfir
     case 'google':
       return /^GPA\./.test(id) ? { ...claim, order: id } : { ...claim, token: id }
     case 'stripe':
-      return id.startsWith('sub_') ? { ...claim, subscription: id, isSubscription: true } : { ...claim, transaction: id }
+      // Nothing else of Stripe is read.
+      return { ...claim, subscription: id, isSubscription: true }
     case 'paddle':
       return id.startsWith('sub_') ? { ...claim, subscription: id } : { ...claim, transaction: id }
     default:

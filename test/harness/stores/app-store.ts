@@ -17,6 +17,8 @@ export type AppStoreServer = {
   production: World
   sandbox: World
   override: ((asked: Asked) => VendorReply | null) | null
+  /** When answers are signed, in ms; the real time unless given. */
+  now: number | null
   /** Of the project: identifier, issuer and private key in PEM. */
   key: { iap_key_identifier: string; iap_issuer_id: string; iap_private_key: string }
   close(): Promise<void>
@@ -52,7 +54,7 @@ export async function appStoreServer(chain: AppleChain, signedAt: () => number =
     production: { lineages: [], notifications: [] },
     sandbox: { lineages: [], notifications: [] },
   }
-  const signed = (payload: Json) => appleJws(chain, { ...payload, signedDate: signedAt() })
+  const signed = (payload: Json) => appleJws(chain, { ...payload, signedDate: state.now ?? signedAt() })
 
   const statuses = ({ lineages }: World, id: string): VendorReply => {
     if (!lineages.some(({ transactions }) => transactions.some(({ transactionId }) => transactionId === id))) return NOT_FOUND
@@ -123,6 +125,7 @@ export async function appStoreServer(chain: AppleChain, signedAt: () => number =
     production: worlds.production!,
     sandbox: worlds.sandbox!,
     override: null,
+    now: null,
     key: {
       iap_key_identifier: KEY_ID,
       iap_issuer_id: ISSUER,

@@ -28,6 +28,8 @@ export type StripeServer = StripeState & {
   innerSize: number
   /** In the place of an answer; undefined: the right one. */
   instead: (asked: Asked) => VendorReply | Promise<VendorReply> | undefined
+  /** The `Date` header; Node's own unless given. */
+  date: string | null
   /** Forgets everything. */
   clear(): void
   close(): Promise<void>
@@ -157,7 +159,10 @@ export async function stripeServer(): Promise<StripeServer> {
     return kind !== undefined ? one(kind, id!, isLive) : many(path, asked, isLive)
   }
 
-  const http = await vendor(async asked => (await server.instead(asked)) ?? answer(asked))
+  const http = await vendor(async asked => {
+    const reply = (await server.instead(asked)) ?? answer(asked)
+    return typeof reply === 'string' || server.date === null ? reply : { ...reply, headers: { date: server.date, ...reply.headers } }
+  })
   const server: StripeServer = {
     ...state,
     url: http.url,
@@ -166,9 +171,10 @@ export async function stripeServer(): Promise<StripeServer> {
     pageSize: 100,
     innerSize: 10,
     instead: () => undefined,
+    date: null,
     clear() {
       for (const kind of KINDS) state[kind].clear()
-      Object.assign(server, { pageSize: 100, innerSize: 10, instead: () => undefined })
+      Object.assign(server, { pageSize: 100, innerSize: 10, instead: () => undefined, date: null })
       http.asked.length = 0
     },
     close: http.close,
