@@ -9,12 +9,23 @@ export type AutoRenew = { isOn: boolean; changes: number[] }
 
 type Placed = { at: number; period: number; statement: Tied<RenewalStatement> }
 
-/** Each statement in the period that had begun last. One that names a period of the lineage does not count before that period begins. */
+/**
+ * Each statement in the period that had begun last. One that names a period of the lineage does not count before that period begins, nor from the
+ * begin of the first period of a later purchase token on: Google may be asked about an expired token that a new one has continued.
+ */
 function place(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): Placed[] {
   const begins = periods.map(period => Date.parse(period.begins))
-  const named = new Map(periods.map(({ subject }, i) => [subject, begins[i]!]))
+  const indexOf = new Map(periods.map(({ subject }, i) => [subject, i]))
+  const lastOf = new Map(periods.map(({ ids }, i) => [ids.token, i]))
+  const timeOf = ({ statedAt, subject }: RenewalStatement): number => {
+    const named = indexOf.get(subject)
+    if (named === undefined) return statedAt
+    const { token } = periods[named]!.ids
+    const continued = token === null ? undefined : begins[lastOf.get(token)! + 1]
+    return Math.min(Math.max(statedAt, begins[named]!), continued === undefined ? Number.POSITIVE_INFINITY : continued - 1)
+  }
   return statements
-    .map(statement => ({ statement, at: Math.max(statement.statedAt, named.get(statement.subject) ?? Number.NEGATIVE_INFINITY) }))
+    .map(statement => ({ statement, at: timeOf(statement) }))
     .map(placed => ({ ...placed, period: begins.findLastIndex(begin => begin <= placed.at) }))
     .filter(({ period }) => period >= 0)
     .sort((a, b) => a.at - b.at || byWeight(a.statement, b.statement))

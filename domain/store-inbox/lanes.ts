@@ -149,7 +149,12 @@ const OF_LINEAGES = `
   join store_lanes l on l.project = e.project and l.platform = n.platform and md5(l.name) = md5(n.name) and coalesce(l.environment, $1) = $1
   where e.id = $1`
 
-/** Deletes the lanes of lineages, with their jobs and with every notification about them. */
+// An alert of both environments stands under 0.
+const ERASE_ALERTS = `
+  delete from store_alerts a using environments e join unnest($2::text[], $3::text[]) n(platform, name) on true
+  where e.id = $1 and a.project = e.project and a.platform = n.platform and a.environment in (0, e.id) and a.about = n.name`
+
+/** Deletes the lanes of lineages, with their jobs, and with every notification and alert about them. */
 export async function eraseLanes(tx: Tx, environment: Environment, lineages: readonly LineageName[]): Promise<void> {
   if (lineages.length === 0) return
   const values = [environment, lineages.map(({ platform }) => platform), lineages.map(({ name }) => name)]
@@ -158,4 +163,5 @@ export async function eraseLanes(tx: Tx, environment: Environment, lineages: rea
   await tx.query(deleteJobs(STORE_LANE_DUE, 'any ($1::bigint[])'), ids)
   await tx.query('delete from store_inbox where lane = any ($1::bigint[])', ids)
   await tx.query('delete from store_lanes where id = any ($1::bigint[])', ids)
+  await tx.query(ERASE_ALERTS, values)
 }
