@@ -8,7 +8,12 @@ type Question = { permission: string; todo: string; list: (session: StripeSessio
 
 const ONE = { limit: 1 }
 const QUESTIONS: Question[] = [
-  { permission: 'subscriptions', todo: READ('Subscriptions'), list: ({ stripe }) => stripe.subscriptions.list(ONE) },
+  {
+    // Who pays and how tells the country: both are read with the subscription.
+    permission: 'subscriptions',
+    todo: READ('Subscriptions, Customers and Payment Methods'),
+    list: ({ stripe }) => stripe.subscriptions.list({ ...ONE, expand: ['data.customer', 'data.default_payment_method'] }),
+  },
   { permission: 'invoices', todo: READ('Invoices'), list: ({ stripe }) => stripe.invoices.list(ONE) },
   { permission: 'refunds', todo: READ('Charges and Refunds'), list: ({ stripe }) => stripe.refunds.list(ONE) },
   { permission: 'disputes', todo: READ('Disputes'), list: ({ stripe }) => stripe.disputes.list(ONE) },
