@@ -23,6 +23,9 @@ function beginWaitsUntil({ purchase }: KnownPeriod, quietAt: number): number | n
   return isHistory ? quietAt : null
 }
 
+/** Google numbers the renewals of an order. */
+const RENEWAL_ORDER = /\.\.\d+$/
+
 /**
  * The index of each period that follows a gap which only notifications explain: Google does not tell a resumption after a pause from a renewal after
  * a failed charge, and the notification of the failure may still be on its way.
@@ -33,7 +36,9 @@ const unexplained = (links: Subscription['links']): Set<number> =>
       const before = links[i - 1]
       if (!before || purchase?.platform !== 'play_store' || !purchase.is_connected) return []
       const { retryAt, autoRenewing } = before.period
-      return retryAt === null && autoRenewing && begins > before.ends + JOIN_MS ? [i] : []
+      // Auto-renew was on before a renewal, though the word that it was switched on again may not have come either.
+      const wentOn = autoRenewing || RENEWAL_ORDER.test(purchase.order_id ?? '')
+      return retryAt === null && wentOn && begins > before.ends + JOIN_MS ? [i] : []
     }),
   )
 
