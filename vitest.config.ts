@@ -29,7 +29,7 @@ export default defineConfig({
     // Every file has its own database; what is loaded and compiled serves the next one (a third of the time of the suite).
     isolate: false,
     sequence: { sequencer: LongestFirst },
-    testTimeout: 180_000,
+    testTimeout: 90_000,
     hookTimeout: 120_000,
   },
 })

@@ -129,7 +129,7 @@ function worst(all: Executed[]): Map<string, Executed> {
   return found
 }
 
-test('every statement reads as few rows without statistics as with them', { timeout: 900_000 }, async () => {
+test('every statement reads as few rows without statistics as with them', { timeout: 300_000 }, async () => {
   executed.length = 0
   await drive()
   const without = worst(executed)
