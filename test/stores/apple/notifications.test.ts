@@ -1,28 +1,12 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import type { AppleChain } from '../../harness/stores/apple-chain.ts'
-import { type AppleFixture, appleFixture, NOW, saidBy } from '../../harness/stores/apple-fixture.ts'
-import { type AppleNotification, appleJws, appleNotification } from '../../harness/stores/apple-jws.ts'
+import { describe, expect, test } from 'vitest'
+import { NOW } from '../../harness/stores/apple-fixture.ts'
+import { appleJws, appleNotification } from '../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, MONTHLY } from '../../harness/stores/apple-subscription.ts'
+import { appleStage, BEGIN, DAY_MS } from './stage.ts'
 
-let fixture: AppleFixture
-let chain: AppleChain
-beforeAll(async () => {
-  fixture = await appleFixture()
-  chain = fixture.chain
-})
-afterAll(() => fixture.close())
-
-const DAY_MS = 86_400_000
-const BEGIN = NOW - 10 * DAY_MS
+const stage = appleStage()
+const { says, begun } = stage
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
-
-const says = (notification: AppleNotification) => saidBy(fixture, notification)
-
-const begun = (setup = {}) => {
-  const subscription = appleSubscription(chain, setup)
-  subscription.subscribe(BEGIN)
-  return subscription
-}
 
 describe('auto-renew', () => {
   test('off and on', async () => {
@@ -95,7 +79,7 @@ describe('money that went back', () => {
   })
 
   test('a part of a price that is not stated is taken as all', async () => {
-    const subscription = appleSubscription(chain)
+    const subscription = appleSubscription(stage.chain)
     subscription.subscribe(BEGIN, { price: undefined })
     expect((await says(subscription.refund(NOW, 25_000))).period.refund).toEqual({ at: iso(NOW), amount: null })
   })
@@ -107,7 +91,7 @@ describe('money that went back', () => {
   })
 
   test('family sharing was revoked', async () => {
-    const subscription = appleSubscription(chain)
+    const subscription = appleSubscription(stage.chain)
     subscription.subscribe(BEGIN, { inAppOwnershipType: 'FAMILY_SHARED' })
     const { period } = await says(subscription.revoke(NOW))
     expect(period).toMatchObject({ isFamilyShared: true, refund: { at: iso(NOW), amount: null } })
@@ -153,8 +137,8 @@ describe('the rest of the table', () => {
     ['TEST', null],
     ['SOMETHING_NEW', null],
   ])('%s %s is ignored', async (type, subtype) => {
-    const notification = appleNotification(chain, { type, subtype, at: NOW })
-    expect(await fixture.store.read(notification, fixture.settings)).toEqual({ is: 'ignored', type })
+    const notification = appleNotification(stage.chain, { type, subtype, at: NOW })
+    expect(await stage.fixture.store.read(notification, stage.fixture.settings)).toEqual({ is: 'ignored', type })
   })
 
   test('a subtype of tomorrow is read as its type', async () => {
@@ -163,7 +147,8 @@ describe('the rest of the table', () => {
 })
 
 describe('what is missing', () => {
-  const only = (data: object, type: string, subtype: string | null = null) => appleNotification(chain, { type, subtype, at: NOW, data })
+  const only = (data: object, type: string, subtype: string | null = null) =>
+    appleNotification(stage.chain, { type, subtype, at: NOW, data })
 
   test('without renewal info the store is asked; the type counts meanwhile', async () => {
     const subscription = begun()
@@ -176,16 +161,16 @@ describe('what is missing', () => {
 
   test('renewal info alone names its lineage', async () => {
     const subscription = begun()
-    const signedRenewalInfo = appleJws(chain, { ...subscription.state.renewal, signedDate: NOW })
+    const signedRenewalInfo = appleJws(stage.chain, { ...subscription.state.renewal, signedDate: NOW })
     const { report, renewalSubject } = await says(only({ signedRenewalInfo }, 'PRICE_INCREASE', 'PENDING'))
     expect(report).toMatchObject({ lineage: subscription.lineage, statements: [{ kind: 'renewal' }] })
     expect(renewalSubject).toBe('')
   })
 
   test('nothing inside, or what is no transaction, cannot be understood', async () => {
-    await expect(fixture.read(only({}, 'DID_RENEW'))).rejects.toThrow('carries neither a transaction nor renewal info')
+    await expect(stage.fixture.read(only({}, 'DID_RENEW'))).rejects.toThrow('carries neither a transaction nor renewal info')
     const { productId: _, ...without } = begun().last()
-    const signedTransactionInfo = appleJws(chain, { ...without, signedDate: NOW })
-    await expect(fixture.read(only({ signedTransactionInfo }, 'DID_RENEW'))).rejects.toThrow('a signed transaction has no productId')
+    const signedTransactionInfo = appleJws(stage.chain, { ...without, signedDate: NOW })
+    await expect(stage.fixture.read(only({ signedTransactionInfo }, 'DID_RENEW'))).rejects.toThrow('a signed transaction has no productId')
   })
 })

@@ -1,33 +1,17 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
-import type { AppleChain } from '../../harness/stores/apple-chain.ts'
-import { type AppleFixture, appleFixture, NOW, periodsIn, renewalsIn, saidBy } from '../../harness/stores/apple-fixture.ts'
-import { type AppleNotification, appleJws, appleNotification, type Json } from '../../harness/stores/apple-jws.ts'
+import { NOW, periodsIn, renewalsIn } from '../../harness/stores/apple-fixture.ts'
+import { appleJws, appleNotification, type Json } from '../../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, MONTHLY, YEARLY } from '../../harness/stores/apple-subscription.ts'
+import { appleStage, BEGIN, DAY_MS } from './stage.ts'
 
-let fixture: AppleFixture
-let chain: AppleChain
-beforeAll(async () => {
-  fixture = await appleFixture()
-  chain = fixture.chain
-})
-afterAll(() => fixture.close())
-
-const DAY_MS = 86_400_000
-const BEGIN = NOW - 10 * DAY_MS
+const stage = appleStage()
+const { says, begun } = stage
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-const says = (notification: AppleNotification) => saidBy(fixture, notification)
-
-const begun = (setup = {}) => {
-  const subscription = appleSubscription(chain, setup)
-  subscription.subscribe(BEGIN)
-  return subscription
-}
-
 test('a subscription begins: the whole report', async () => {
-  const subscription = appleSubscription(chain, { environment: 'Sandbox', account: '7e3fb20b-4cdb-47cc-936d-99d65f608138' })
-  const read = await fixture.read(subscription.subscribe(BEGIN + 999))
+  const subscription = appleSubscription(stage.chain, { environment: 'Sandbox', account: '7e3fb20b-4cdb-47cc-936d-99d65f608138' })
+  const read = await stage.fixture.read(subscription.subscribe(BEGIN + 999))
   const { lineage } = subscription
   const stated = { subject: lineage, statedAt: BEGIN + 999, origin: 'push' }
   expect(read).toEqual({
@@ -94,7 +78,7 @@ describe('periods', () => {
   })
 
   test.each([['INITIAL_BUY'], ['RESUBSCRIBE']])('an offer that was redeemed, %s', async subtype => {
-    const subscription = appleSubscription(chain)
+    const subscription = appleSubscription(stage.chain)
     subscription.subscribe(BEGIN, { offerType: 3, price: 4990 })
     const { period, refresh } = await says(subscription.posted('OFFER_REDEEMED', subtype, BEGIN))
     expect(period).toMatchObject({ periodType: 'intro', price: '4.99', begins: iso(BEGIN) })
@@ -112,23 +96,23 @@ describe('periods', () => {
     ['no offer', {}, 'normal'],
     ['family', { inAppOwnershipType: 'FAMILY_SHARED', price: 0, offerType: 1, offerDiscountType: 'FREE_TRIAL' }, 'normal'],
   ])('%s', async (_, changes, periodType) => {
-    expect((await says(appleSubscription(chain).subscribe(BEGIN, changes))).period.periodType).toBe(periodType)
+    expect((await says(appleSubscription(stage.chain).subscribe(BEGIN, changes))).period.periodType).toBe(periodType)
   })
 
   test('what a family shares has no price of its own', async () => {
-    const { period } = await says(appleSubscription(chain).subscribe(BEGIN, { inAppOwnershipType: 'FAMILY_SHARED' }))
+    const { period } = await says(appleSubscription(stage.chain).subscribe(BEGIN, { inAppOwnershipType: 'FAMILY_SHARED' }))
     expect(period.isFamilyShared).toBe(true)
     expect(period.price).toBeUndefined()
   })
 
   test('an old transaction says nothing of price, currency and reason', async () => {
     const old = { price: undefined, currency: undefined, transactionReason: undefined, storefront: undefined }
-    const { period } = await says(appleSubscription(chain).subscribe(BEGIN, old))
+    const { period } = await says(appleSubscription(stage.chain).subscribe(BEGIN, old))
     for (const field of ['price', 'currency', 'isRenewal', 'country']) expect(period).not.toHaveProperty(field)
   })
 
   test('the price is for the whole quantity', async () => {
-    const { period } = await says(appleSubscription(chain).subscribe(BEGIN, { quantity: 3, price: 29_970, currency: 'JPY' }))
+    const { period } = await says(appleSubscription(stage.chain).subscribe(BEGIN, { quantity: 3, price: 29_970, currency: 'JPY' }))
     expect(period).toMatchObject({ price: '29.97', currency: 'JPY' })
   })
 
@@ -142,10 +126,10 @@ describe('periods', () => {
 describe('one-time purchases', () => {
   const bought = (type: string) => {
     const transaction = { ...begun().last(), type, expiresDate: undefined, transactionId: '77', originalTransactionId: '77' }
-    return appleNotification(chain, {
+    return appleNotification(stage.chain, {
       type: 'ONE_TIME_CHARGE',
       at: NOW,
-      data: { signedTransactionInfo: appleJws(chain, { ...transaction, signedDate: NOW }) },
+      data: { signedTransactionInfo: appleJws(stage.chain, { ...transaction, signedDate: NOW }) },
     })
   }
 

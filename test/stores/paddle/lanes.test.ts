@@ -1,43 +1,19 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { periodsOf, reportsOf } from '../../harness/stores/google-fixture.ts'
+import { expect, test } from 'vitest'
+import { periodsOf } from '../../harness/stores/google-fixture.ts'
 import { paddleId } from '../../harness/stores/paddle.ts'
-import { type PaddleFixture, paddleFixture } from '../../harness/stores/paddle-fixture.ts'
-import { type PaddleStoryOptions, paddleStory, paddleTransaction } from '../../harness/stores/paddle-story.ts'
+import { paddleTransaction } from '../../harness/stores/paddle-story.ts'
+import { paddleStage, START } from './stage.ts'
 
 const DAY = 86_400_000
-const START = Date.parse('2026-01-01T10:00:00Z')
-let now = START
-let fixture: PaddleFixture
-beforeAll(async () => {
-  fixture = await paddleFixture(() => now)
-})
-afterAll(() => fixture.close())
-beforeEach(() => {
-  const { live } = fixture
-  Object.assign(live, { pageSize: null, addressForbidden: false })
-  live.asked.length = 0
-  for (const kind of [live.subscriptions, live.transactions, live.adjustments]) kind.clear()
-  setNow(START)
-})
-/** The server’s `Date` header and our own clock. */
-function setNow(ms: number) {
-  now = ms
-  fixture.live.date = new Date(ms).toUTCString()
-}
-
-const story = (options?: PaddleStoryOptions) => paddleStory(fixture.live, options)
-const reports = async (lane: string) => reportsOf(await fixture.paddle.refresh(lane, fixture.asking))
-async function known(lane: string) {
-  const [report] = await reports(lane)
-  return { periods: periodsOf(report!.statements), report: report! }
-}
+const stage = paddleStage()
+const { story, reports, known } = stage
 
 test('without permission for addresses there is no country', async () => {
   const { subscribe, id, latest } = story()
   subscribe(START)
-  fixture.live.addressForbidden = true
+  stage.fixture.live.addressForbidden = true
   expect((await known(id)).periods[0]).not.toHaveProperty('country')
-  const [once] = await reports(paddleTransaction(fixture.live, START, [{ product: 'coins', price: '1', isOnce: true }]).id)
+  const [once] = await reports(paddleTransaction(stage.fixture.live, START, [{ product: 'coins', price: '1', isOnce: true }]).id)
   expect(periodsOf(once!.statements)[0]).not.toHaveProperty('country')
   expect(latest().address).toBeUndefined()
 })
@@ -48,21 +24,21 @@ test('all pages of every list, by the last id, wherever the address of the next 
   for (let renewals = 0; renewals < 40; renewals++) renew()
   refund(START + DAY, '1')
   refund(START + DAY, '2')
-  fixture.live.pageSize = 1
+  stage.fixture.live.pageSize = 1
   const { periods, report } = await known(id)
   expect(periods).toHaveLength(41)
   expect(periods.at(-1)!.refund).toMatchObject({ amount: '0.03' })
   expect(report.isWhole).toBe(true)
-  expect(fixture.live.asked).toHaveLength(1 + 41 + 2)
+  expect(stage.fixture.live.asked).toHaveLength(1 + 41 + 2)
 })
 
 test('paging is bounded: then the history is not whole', async () => {
   const { subscribe, renew, id } = story({ days: 7 })
   subscribe(START)
   for (let renewals = 0; renewals < 101; renewals++) renew()
-  fixture.live.pageSize = 1
+  stage.fixture.live.pageSize = 1
   expect((await known(id)).report.isWhole).toBe(false)
-  expect(fixture.live.asked).toHaveLength(102)
+  expect(stage.fixture.live.asked).toHaveLength(102)
 })
 
 test('the lane of a transaction that belongs to a subscription asks for the subscription', async () => {
@@ -78,6 +54,6 @@ test.each([
   `event:${paddleId('evt', START)}`,
   '',
 ])('a lane that Paddle cannot know is unknown, unasked: %j', async lane => {
-  expect(await fixture.paddle.refresh(lane, fixture.asking)).toEqual({ is: 'unknown' })
-  expect(fixture.live.asked).toEqual([])
+  expect(await stage.fixture.paddle.refresh(lane, stage.fixture.asking)).toEqual({ is: 'unknown' })
+  expect(stage.fixture.live.asked).toEqual([])
 })

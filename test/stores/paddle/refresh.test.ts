@@ -1,35 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { periodsOf, renewalOf, reportsOf } from '../../harness/stores/google-fixture.ts'
-import { type PaddleFixture, paddleFixture } from '../../harness/stores/paddle-fixture.ts'
-import { type PaddleStoryOptions, paddleStory, paddleTransaction } from '../../harness/stores/paddle-story.ts'
+import { expect, test } from 'vitest'
+import { paddleTransaction } from '../../harness/stores/paddle-story.ts'
+import { paddleStage, START } from './stage.ts'
 
 const DAY = 86_400_000
-const START = Date.parse('2026-01-01T10:00:00Z')
-let now = START
-let fixture: PaddleFixture
-beforeAll(async () => {
-  fixture = await paddleFixture(() => now)
-})
-afterAll(() => fixture.close())
-beforeEach(() => {
-  const { live } = fixture
-  Object.assign(live, { pageSize: null, addressForbidden: false })
-  live.asked.length = 0
-  for (const kind of [live.subscriptions, live.transactions, live.adjustments]) kind.clear()
-  setNow(START)
-})
-/** The server’s `Date` header and our own clock. */
-function setNow(ms: number) {
-  now = ms
-  fixture.live.date = new Date(ms).toUTCString()
-}
-
-const story = (options?: PaddleStoryOptions) => paddleStory(fixture.live, options)
-const reports = async (lane: string) => reportsOf(await fixture.paddle.refresh(lane, fixture.asking))
-async function known(lane: string) {
-  const [report] = await reports(lane)
-  return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report! }
-}
+const stage = paddleStage()
+const { setNow, story, reports, known } = stage
 
 test('a purchase: its transaction is the period, the subscription says whether it goes on', async () => {
   const { subscribe, id, latest } = story({ accountId: 'user-1' })
@@ -59,13 +34,13 @@ test('a purchase: its transaction is the period, the subscription says whether i
   const ids = { transaction: latest().id, subscription: id, storeType: 'subscription', token: null, order: null, originalTransaction: null }
   // The end of the second in the `Date` header.
   expect(statement).toMatchObject({ origin: 'api', statedAt: START + DAY + 999, ids })
-  expect(fixture.live.calls()).toEqual([
+  expect(stage.fixture.live.calls()).toEqual([
     `/subscriptions/${id}`,
     `/transactions?order_by=id[ASC]&subscription_id=${id}&per_page=30&include=address`,
     `/adjustments?order_by=id[ASC]&subscription_id=${id}&per_page=50`,
   ])
-  for (const { headers } of fixture.live.asked)
-    expect(headers).toMatchObject({ 'paddle-version': '1', authorization: `Bearer ${fixture.live.apiKey}` })
+  for (const { headers } of stage.fixture.live.asked)
+    expect(headers).toMatchObject({ 'paddle-version': '1', authorization: `Bearer ${stage.fixture.live.apiKey}` })
 })
 
 test('trial and renewals', async () => {
@@ -225,14 +200,14 @@ test('another means of payment is no charge', async () => {
   const { subscribe, id } = story()
   subscribe(START)
   const rest = { origin: 'subscription_payment_method_change', subscription_id: id, billing_period: null }
-  paddleTransaction(fixture.live, START + DAY, [{ product: 'pro', price: '0' }], rest)
+  paddleTransaction(stage.fixture.live, START + DAY, [{ product: 'pro', price: '0' }], rest)
   expect((await known(id)).periods).toHaveLength(1)
 })
 
 test('an imported subscription has the period of the subscription, under its name', async () => {
   const { subscribe, id, state, renew } = story({ items: [{ product: 'pro', price: '1000', quantity: 3 }], accountId: 'user-2' })
   subscribe(START)
-  fixture.live.transactions.clear()
+  stage.fixture.live.transactions.clear()
   state().items![0]!.price!.unit_price = { amount: '500', currency_code: 'JPY' }
   const { periods, renewal, report } = await known(id)
   expect(report).toMatchObject({ lineage: id, accountId: 'user-2', isWhole: true })

@@ -1,38 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { periodsOf, renewalOf, reportsOf } from '../../harness/stores/google-fixture.ts'
-import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'
-import type { ItemSetup } from '../../harness/stores/stripe-objects.ts'
-import { DAY_MS, HOUR_MS, type StoryOptions, stripeStory } from '../../harness/stores/stripe-story.ts'
+import { expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS } from '../../harness/stores/stripe-story.ts'
+import { HALF, MAX, PRO, SEATS, START, stripeStage } from './stage.ts'
 
-const START = Date.parse('2026-01-01T10:00:00Z')
-const HALF = START + 15 * DAY_MS
 const CHANGED = '2026-01-16T10:00:00Z'
-let fixture: StripeFixture
-beforeAll(async () => {
-  fixture = await stripeFixture()
-})
-afterAll(() => fixture.close())
-beforeEach(() => fixture.server.clear())
-
-const PRO: ItemSetup = { id: 'si_1', product: 'prod_pro', amount: 1000 }
-const MAX: ItemSetup = { id: 'si_1', product: 'prod_max', amount: 3000 }
-const SEATS: ItemSetup = { id: 'si_2', product: 'prod_seats', amount: 200, quantity: 3 }
-
-function subscribed(options: StoryOptions = {}) {
-  const one = stripeStory(fixture.server, { userId: 'user-1', ...options })
-  one.subscribe(START)
-  return one
-}
-async function known(at = HALF + HOUR_MS) {
-  fixture.clock.now = at
-  const reports = reportsOf(await fixture.store.refresh('sub_1', fixture.asking))
-  return reports.map(({ lineage, accountId, statements }) => ({
-    lineage,
-    accountId,
-    periods: periodsOf(statements),
-    renewal: renewalOf(statements),
-  }))
-}
+const stage = stripeStage()
+const { subscribed, lineages: known } = stage
 
 test('several items: the first has the lineage of the subscription, the others have their own', async () => {
   subscribed({ items: [PRO, SEATS] }).renew()

@@ -1,26 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { periodsOf, renewalOf, reportsOf } from '../../harness/stores/google-fixture.ts'
-import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'
-import { DAY_MS, HOUR_MS, type StoryOptions, stripeStory } from '../../harness/stores/stripe-story.ts'
+import { expect, test } from 'vitest'
+import { periodsOf } from '../../harness/stores/google-fixture.ts'
+import { DAY_MS, HOUR_MS } from '../../harness/stores/stripe-story.ts'
+import { START, stripeStage } from './stage.ts'
 
-const START = Date.parse('2026-01-01T10:00:00Z')
-let fixture: StripeFixture
-beforeAll(async () => {
-  fixture = await stripeFixture()
-})
-afterAll(() => fixture.close())
-beforeEach(() => {
-  fixture.server.clear()
-  fixture.clock.now = START + DAY_MS
-})
-
-const story = (options: StoryOptions = {}) => stripeStory(fixture.server, options)
-/** What Stripe answers at a time. */
-async function known(at: number, lane = 'sub_1') {
-  fixture.clock.now = at
-  const [report, ...others] = reportsOf(await fixture.store.refresh(lane, fixture.asking))
-  return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report!, others }
-}
+const stage = stripeStage()
+const { story, known } = stage
 
 test('a purchase: its invoice is the period, the subscription says whether it goes on', async () => {
   story({ userId: 'user-1' }).subscribe(START)
@@ -51,13 +35,13 @@ test('a purchase: its invoice is the period, the subscription says whether it go
     statedAt: START + HOUR_MS,
     ids: { transaction: null, order: 'in_sub_1_1', subscription: 'sub_1', token: null, originalTransaction: null },
   })
-  expect(fixture.server.calls()).toEqual(['subscriptions/sub_1', 'invoices', 'charges'])
+  expect(stage.fixture.server.calls()).toEqual(['subscriptions/sub_1', 'invoices', 'charges'])
 })
 
 test('the API version is pinned, and the SDK says nothing about us', async () => {
   story({ userId: 'user-1' }).subscribe(START)
   await known(START)
-  const { headers, query } = fixture.server.asked[0]!
+  const { headers, query } = stage.fixture.server.asked[0]!
   expect(headers['stripe-version']).toBe('2026-10-28.endive')
   expect(headers['x-stripe-client-telemetry']).toBeUndefined()
   expect([...query.values()]).toEqual(['customer', 'default_payment_method'])
@@ -69,7 +53,7 @@ test('trial and renewals', async () => {
   const trial = await known(START + DAY_MS)
   expect(trial.periods).toMatchObject([{ price: '0', periodType: 'trial', isRenewal: false, ends: '2026-01-08T10:00:00Z', refund: null }])
   // Nothing was paid that could have gone back.
-  expect(fixture.server.calls()).not.toContain('charges')
+  expect(stage.fixture.server.calls()).not.toContain('charges')
   for (let renewals = 0; renewals < 3; renewals++) one.renew()
   const { periods } = await known(one.endsAt() - DAY_MS)
   expect(periods.map(({ subject }) => subject)).toEqual([1, 2, 3, 4].map(n => `in_sub_1_${n}`))
@@ -101,14 +85,20 @@ test.each(['incomplete', 'incomplete_expired'])('%s is no purchase, and nothing 
   const one = story()
   one.subscribe(START)
   one.set({ status })
-  expect(await fixture.store.refresh('sub_1', fixture.asking)).toEqual({ is: 'reports', environment: 'production', reports: [] })
-  expect(fixture.server.calls()).toEqual(['subscriptions/sub_1'])
+  expect(await stage.fixture.store.refresh('sub_1', stage.fixture.asking)).toEqual({
+    is: 'reports',
+    environment: 'production',
+    reports: [],
+  })
+  expect(stage.fixture.server.calls()).toEqual(['subscriptions/sub_1'])
 })
 
 test('test mode is the sandbox, and live mode does not know it', async () => {
   story({ livemode: false }).subscribe(START)
-  expect(await fixture.store.refresh('sub_1', { ...fixture.asking, environment: 'sandbox' })).toMatchObject({ environment: 'sandbox' })
-  expect(await fixture.store.refresh('sub_1', fixture.asking)).toEqual({ is: 'unknown' })
+  expect(await stage.fixture.store.refresh('sub_1', { ...stage.fixture.asking, environment: 'sandbox' })).toMatchObject({
+    environment: 'sandbox',
+  })
+  expect(await stage.fixture.store.refresh('sub_1', stage.fixture.asking)).toEqual({ is: 'unknown' })
 })
 
 test('long lists are read to their end: invoices, their lines and payments', async () => {
@@ -116,7 +106,7 @@ test('long lists are read to their end: invoices, their lines and payments', asy
   const one = story({ items })
   one.subscribe(START)
   for (let renewals = 0; renewals < 6; renewals++) one.renew()
-  Object.assign(fixture.server, { pageSize: 2, innerSize: 2 })
+  Object.assign(stage.fixture.server, { pageSize: 2, innerSize: 2 })
   const { report, others } = await known(one.endsAt() - DAY_MS)
   expect([report, ...others].map(({ statements }) => periodsOf(statements).length)).toEqual([7, 7, 7, 7, 7])
   expect(report.isWhole).toBe(true)
@@ -127,11 +117,14 @@ test('the account: of the subscription, else of the customer, else of the checko
   one.subscribe(START)
   const account = async () => (await known(START)).report.accountId
   expect(await account()).toBeNull()
-  fixture.server.checkouts.set('cs_1', { id: 'cs_1', subscription: 'sub_1', client_reference_id: 'user-3' } as never)
+  stage.fixture.server.checkouts.set('cs_1', { id: 'cs_1', subscription: 'sub_1', client_reference_id: 'user-3' } as never)
   expect(await account()).toBe('user-3')
-  fixture.server.instead = ({ path }) => (path.includes('checkout') ? { status: 403 } : undefined)
+  stage.fixture.server.instead = ({ path }) => (path.includes('checkout') ? { status: 403 } : undefined)
   expect(await account()).toBeNull()
-  fixture.server.customers.set(one.customer, { ...fixture.server.customers.get(one.customer)!, metadata: { user_id: 'user-2' } })
+  stage.fixture.server.customers.set(one.customer, {
+    ...stage.fixture.server.customers.get(one.customer)!,
+    metadata: { user_id: 'user-2' },
+  })
   expect(await account()).toBe('user-2')
   one.set({ metadata: { user_id: 'user-1' } })
   expect(await account()).toBe('user-1')
@@ -142,7 +135,10 @@ test('the country: of the customer, else of the card', async () => {
   one.subscribe(START)
   const country = async () => (await known(START)).periods[0]!.country
   expect(await country()).toBe('FR')
-  fixture.server.customers.set(one.customer, { ...fixture.server.customers.get(one.customer)!, address: { country: 'AT' } } as never)
+  stage.fixture.server.customers.set(one.customer, {
+    ...stage.fixture.server.customers.get(one.customer)!,
+    address: { country: 'AT' },
+  } as never)
   expect(await country()).toBe('AT')
   one.setInvoice(one.latest(), { customer_address: { country: 'CH' } })
   expect(await country()).toBe('CH')
@@ -151,6 +147,6 @@ test('the country: of the customer, else of the card', async () => {
 test('a customer who was deleted is no hindrance', async () => {
   const one = story({ userId: 'user-1' })
   one.subscribe(START)
-  fixture.server.customers.clear()
+  stage.fixture.server.customers.clear()
   expect((await known(START)).periods).toMatchObject([{ price: '10', country: 'DE' }])
 })

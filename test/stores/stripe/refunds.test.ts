@@ -1,27 +1,20 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { periodsOf, reportsOf } from '../../harness/stores/google-fixture.ts'
-import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'
 import { DAY_MS, type StoryOptions, stripeStory } from '../../harness/stores/stripe-story.ts'
+import { START, stripeStage } from './stage.ts'
 
-const START = Date.parse('2026-01-01T10:00:00Z')
-let fixture: StripeFixture
-beforeAll(async () => {
-  fixture = await stripeFixture()
-})
-afterAll(() => fixture.close())
-beforeEach(() => {
-  fixture.server.clear()
-  fixture.clock.now = START + 40 * DAY_MS
-})
+const stage = stripeStage(40 * DAY_MS)
 
 function subscribed(options: StoryOptions = {}) {
-  const one = stripeStory(fixture.server, options)
+  const one = stripeStory(stage.fixture.server, options)
   one.subscribe(START)
   return one
 }
 /** The refunds of all periods, by lineage. */
 const refunds = async () =>
-  reportsOf(await fixture.store.refresh('sub_1', fixture.asking)).map(({ statements }) => periodsOf(statements).map(({ refund }) => refund))
+  reportsOf(await stage.fixture.store.refresh('sub_1', stage.fixture.asking)).map(({ statements }) =>
+    periodsOf(statements).map(({ refund }) => refund),
+  )
 const at = (day: number) => new Date(START + day * DAY_MS).toISOString().replace('.000', '')
 
 test('in parts, then all, then one is not taken by the bank', async () => {
@@ -46,15 +39,15 @@ test('of an earlier period', async () => {
 test.each(['failed', 'canceled', 'requires_action'])('%s: nothing went back', async status => {
   const one = subscribed()
   one.refund(START + DAY_MS)
-  const [refund] = fixture.server.refunds.values()
-  fixture.server.refunds.set(refund!.id, { ...refund!, status })
+  const [refund] = stage.fixture.server.refunds.values()
+  stage.fixture.server.refunds.set(refund!.id, { ...refund!, status })
   expect(await refunds()).toEqual([[null]])
 })
 
 test('more refunds than Stripe shows with the charge', async () => {
   const one = subscribed()
-  fixture.server.innerSize = 2
-  fixture.server.pageSize = 2
+  stage.fixture.server.innerSize = 2
+  stage.fixture.server.pageSize = 2
   for (let n = 0; n < 7; n++) one.refund(START + (n + 1) * DAY_MS, 100)
   expect(await refunds()).toEqual([[{ at: at(7), amount: '7' }]])
 })
@@ -100,29 +93,35 @@ test('what the app has added to the invoice takes its part', async () => {
 
 test('charges of the customer for something else are none of the subscription', async () => {
   const one = subscribed()
-  const charge = [...fixture.server.charges.values()][0]!
-  fixture.server.charges.set('ch_other', { ...charge, id: 'ch_other', payment_intent: 'pi_other', amount_refunded: 500, disputed: true })
+  const charge = [...stage.fixture.server.charges.values()][0]!
+  stage.fixture.server.charges.set('ch_other', {
+    ...charge,
+    id: 'ch_other',
+    payment_intent: 'pi_other',
+    amount_refunded: 500,
+    disputed: true,
+  })
   expect(await refunds()).toEqual([[null]])
-  expect(fixture.server.calls()).not.toContain('refunds')
-  expect(fixture.server.calls()).not.toContain('disputes')
+  expect(stage.fixture.server.calls()).not.toContain('refunds')
+  expect(stage.fixture.server.calls()).not.toContain('disputes')
   // A payment that failed before the one that succeeded.
-  fixture.server.charges.set('ch_failed', { ...charge, id: 'ch_failed', status: 'failed' })
+  stage.fixture.server.charges.set('ch_failed', { ...charge, id: 'ch_failed', status: 'failed' })
   one.refund(START + DAY_MS)
   expect(await refunds()).toEqual([[{ at: at(1), amount: null }]])
 })
 
 test('an invoice that was paid without a charge has nothing that could go back', async () => {
   subscribed()
-  fixture.server.invoicePayments.clear()
+  stage.fixture.server.invoicePayments.clear()
   expect(await refunds()).toEqual([[null]])
 })
 
 test('a charge that is older than what is read of the customer says nothing', async () => {
   const one = subscribed()
   one.refund(START + DAY_MS)
-  fixture.server.pageSize = 1
-  const charge = [...fixture.server.charges.values()][0]!
+  stage.fixture.server.pageSize = 1
+  const charge = [...stage.fixture.server.charges.values()][0]!
   for (let n = 0; n < 20; n++)
-    fixture.server.charges.set(`ch_${n}`, { ...charge, id: `ch_${n}`, payment_intent: `pi_${n}`, amount_refunded: 0 })
+    stage.fixture.server.charges.set(`ch_${n}`, { ...charge, id: `ch_${n}`, payment_intent: `pi_${n}`, amount_refunded: 0 })
   expect(await refunds()).toEqual([[undefined]])
 })

@@ -1,27 +1,10 @@
-import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { periodsOf, renewalOf, reportsOf } from '../../harness/stores/google-fixture.ts'
-import { type StripeFixture, stripeFixture } from '../../harness/stores/stripe-fixture.ts'
-import { DAY_MS, HOUR_MS, type StoryOptions, stripeStory } from '../../harness/stores/stripe-story.ts'
+import { expect, test } from 'vitest'
+import { DAY_MS, HOUR_MS } from '../../harness/stores/stripe-story.ts'
+import { START, stripeStage } from './stage.ts'
 
-const START = Date.parse('2026-01-01T10:00:00Z')
 const END = START + 30 * DAY_MS
-let fixture: StripeFixture
-beforeAll(async () => {
-  fixture = await stripeFixture()
-})
-afterAll(() => fixture.close())
-beforeEach(() => {
-  fixture.server.clear()
-  fixture.clock.now = START + DAY_MS
-})
-
-const story = (options: StoryOptions = {}) => stripeStory(fixture.server, options)
-/** What Stripe answers at a time. */
-async function known(at: number, lane = 'sub_1') {
-  fixture.clock.now = at
-  const [report, ...others] = reportsOf(await fixture.store.refresh(lane, fixture.asking))
-  return { periods: periodsOf(report!.statements), renewal: renewalOf(report!.statements), report: report!, others }
-}
+const stage = stripeStage()
+const { story, known } = stage
 
 test('a renewal whose invoice is a draft: the last period ends an hour after it is finalised, until it is paid or fails', async () => {
   const one = story()
