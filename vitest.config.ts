@@ -5,7 +5,9 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(crash\/|engine\/bullmq\.|contract\/boundaries\.|plans\/without|exports\/erasure\.)/.test(moduleId)
+      /\/test\/(crash\/|engine\/bullmq\.|contract\/boundaries\.|plans\/without|exports\/erasure\.|figures\/(disk-full|cdnow|card)\.|stores\/(walk-through|convergence)\.)/.test(
+        moduleId,
+      )
     const sorted = await super.sort(files)
     return [...sorted.filter(isLong), ...sorted.filter(file => !isLong(file))]
   }
