@@ -179,23 +179,23 @@ describe('a claim', () => {
 })
 
 describe('names of one lineage', () => {
-  const order = (token: string, n: number, from: number, to: number, rest = {}) =>
-    playReport(token, [{ order: `${token}..${n}`, said: appPeriod(day(from), day(to), { isRenewal: false }) }], rest)
+  const order = (token: string, from: number, to: number, rest = {}) =>
+    playReport(token, [{ order: `GPA.${token}`, said: appPeriod(day(from), day(to), { isRenewal: false }) }], rest)
 
   test('a further token is an alias, by which it is found from then on', async () => {
     const user = await userOf(api)
-    await record(api.pool, production, [order('alias-a', 0, -40, -10, { accountId: user })])
-    await record(api.pool, production, [order('alias-b', 0, -5, 25, { aliases: ['alias-a'] })])
+    await record(api.pool, production, [order('alias-a', -40, -10, { accountId: user })])
+    await record(api.pool, production, [order('alias-b', -5, 25, { aliases: ['alias-a'] })])
     expect(await lineageOf('alias-b')).toEqual(await lineageOf('alias-a'))
-    await record(api.pool, production, [order('alias-c', 0, 25, 55, { aliases: ['alias-b'] })])
+    await record(api.pool, production, [order('alias-c', 25, 55, { aliases: ['alias-b'] })])
     expect((await api.call('GET', `/v4/users/${user}/purchases`)).body.data).toHaveLength(3)
   })
 
   test('an alias that is found late unites two lineages, and nothing is told twice', async () => {
     const user = await userOf(api)
-    const [a, b] = [order('late-a', 0, -40, -10, { accountId: user }), order('late-b', 0, -5, 25)]
+    const [a, b] = [order('late-a', -40, -10, { accountId: user }), order('late-b', -5, 25)]
     const off = (token: string, at: number): StoreReport => ({
-      ...order(token, 0, 0, 0),
+      ...order(token, 0, 0),
       statements: [{ kind: 'renewal', subject: '', statedAt: ms(day(at)), origin: 'push', said: { autoRenews: false } }],
     })
     for (const report of [a, off('late-a', -20), b, off('late-b', -1)]) await record(api.pool, production, [report])
@@ -216,8 +216,8 @@ describe('names of one lineage', () => {
 
   test('two lineages with different owners stay apart', async () => {
     const [ann, ben] = [await userOf(api), await userOf(api)]
-    await record(api.pool, production, [order('apart-a', 0, -40, -10, { accountId: ann }), order('apart-b', 0, -5, 25, { accountId: ben })])
-    const [recorded] = await record(api.pool, production, [order('apart-b', 0, -5, 25, { aliases: ['apart-a'] })])
+    await record(api.pool, production, [order('apart-a', -40, -10, { accountId: ann }), order('apart-b', -5, 25, { accountId: ben })])
+    const [recorded] = await record(api.pool, production, [order('apart-b', -5, 25, { aliases: ['apart-a'] })])
     expect(recorded).toMatchObject({ isConflict: true, owner: ben })
     expect([(await lineageOf('apart-a')).user_id, (await lineageOf('apart-b')).user_id]).toEqual([ann, ben])
   })
@@ -239,8 +239,8 @@ describe('names of one lineage', () => {
   test('reports that unite the same lineages at the same time never fail', async () => {
     const tokens = Array.from({ length: 8 }, (_, i) => `race-${i}`)
     const reports = tokens.flatMap((token, i) => [
-      [order(token, 0, -5 - i, 25)],
-      [order(token, 0, -5 - i, 25, { aliases: [tokens[(i + 1) % 8]!, tokens[(i + 3) % 8]!] })],
+      [order(token, -5 - i, 25)],
+      [order(token, -5 - i, 25, { aliases: [tokens[(i + 1) % 8]!, tokens[(i + 3) % 8]!] })],
     ])
     await Promise.all(reports.map(report => record(api.pool, production, report)))
     await Promise.all(reports.map(report => record(api.pool, production, report)))
