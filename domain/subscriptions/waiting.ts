@@ -28,17 +28,15 @@ const RENEWAL_ORDER = /\.\.\d+$/
 
 /**
  * The index of each period that follows a gap which only notifications explain: Google does not tell a resumption after a pause from a renewal after
- * a failed charge, and the notification of the failure may still be on its way.
+ * a failed charge. The notification of the failure may still be on its way, or the one that auto-renew was switched on again before it.
  */
 const unexplained = (links: Subscription['links']): Set<number> =>
   new Set(
-    links.flatMap(({ period: { purchase, begins } }, i) => {
+    links.flatMap(({ joined, period: { purchase, begins } }, i) => {
       const before = links[i - 1]
-      if (!before || purchase?.platform !== 'play_store' || !purchase.is_connected) return []
-      const { retryAt, autoRenewing } = before.period
-      // Auto-renew was on before a renewal, though the word that it was switched on again may not have come either.
-      const wentOn = autoRenewing || RENEWAL_ORDER.test(purchase.order_id ?? '')
-      return retryAt === null && wentOn && begins > before.ends + JOIN_MS ? [i] : []
+      if (!before || joined || purchase?.platform !== 'play_store' || !purchase.is_connected) return []
+      const wentOn = before.period.autoRenewing || RENEWAL_ORDER.test(purchase.order_id ?? '')
+      return wentOn && begins > before.ends + JOIN_MS ? [i] : []
     }),
   )
 

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { plus } from '../../domain/events/money.ts'
 import type { Emission } from '../../domain/purchases/emit.ts'
-import { at, permutations, STORIES, type Story } from './stories.ts'
+import { at, iso, paid, period, permutations, renewal, STORIES, type Story } from './stories.ts'
 import { lineageInMemory } from './telling.ts'
 
 const HOUR = 3_600_000
@@ -132,6 +132,34 @@ describe('what waits for a connected store', () => {
     lineage.record(failed!, at(30))
     lineage.record(gaveUp!, at(90))
     expect(slugs(lineage).slice(-2)).toEqual(['subscription_expired', 'subscription_canceled'])
+  })
+
+  test('a renewal of Google after a gap waits for the words that explain it, at most ten minutes', () => {
+    const order = (subject: string, name: string, from: number) => {
+      const stated = period(100, subject, paid(from, from + 30, { isRenewal: from === 0 ? false : undefined }), 'api')
+      return { ...stated, ids: { ...stated.ids, token: 'token', order: name } }
+    }
+    const words = [
+      [renewal(10, '', { autoRenews: false })],
+      [renewal(12, '', { autoRenews: true })],
+      [period(30, '', { retrySince: iso(30) })],
+    ]
+    const lineageWith = (said: typeof words) => {
+      const lineage = lineageInMemory({ isConnected: true, platform: 'play_store', wholeUntil: at(100) })
+      lineage.record([order('t1', 'GPA.1', 0), order('t2', 'GPA.1..0', 33)], at(100))
+      for (const [i, word] of said.entries()) lineage.record(word, at(100) + (i + 1) * 1000)
+      return lineage
+    }
+    for (const said of permutations(words)) {
+      const lineage = lineageWith(said)
+      lineage.tell(at(100) + 11 * 60_000)
+      expect(slugs(lineage)).toContain('subscription_renewed')
+      expect(slugs(lineage).filter(slug => slug === 'subscription_expired')).toHaveLength(1)
+    }
+    const paused = lineageWith([])
+    expect(slugs(paused)).toEqual(['subscription_started'])
+    paused.tell(at(100) + 10 * 60_000)
+    expect(slugs(paused)).toEqual(['subscription_started', 'subscription_started', 'subscription_expired', 'subscription_expired'])
   })
 
   test('without a connected store it is told as it looks', () => {

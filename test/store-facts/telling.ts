@@ -7,14 +7,16 @@ import { type Tied, tied } from '../../domain/store-facts/order.ts'
 import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
 import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/store-facts/statement.ts'
 import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
+import { LAST_MS } from '../../domain/subscriptions/period.ts'
 import type { PurchaseRow } from '../../domain/subscriptions/purchase.ts'
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-type LineageOptions = { isConnected: boolean }
+/** `wholeUntil` (ms): the store reported the whole history up to then. */
+type LineageOptions = { isConnected: boolean; platform?: 'app_store' | 'play_store'; wholeUntil?: number | null }
 
 /** A lineage in memory: what the database keeps of it, without a database. */
-export function lineageInMemory({ isConnected }: LineageOptions) {
+export function lineageInMemory({ isConnected, platform = 'app_store', wholeUntil = null }: LineageOptions) {
   const statements = new Map<string, Tied>()
   const purchases = new Map<string, PurchaseRow>()
   const told: Emission[] = []
@@ -37,12 +39,12 @@ export function lineageInMemory({ isConnected }: LineageOptions) {
     const all = [...statements.values()]
     const periods = all.filter((one): one is Tied<PeriodStatement> => one.kind === 'period')
     const renewals = all.filter((one): one is Tied<RenewalStatement> => one.kind === 'renewal')
-    const folded = foldLineage('app_store', statedPeriods(periods), renewals, null)
+    const folded = foldLineage(platform, statedPeriods(periods), renewals, wholeUntil)
     const lineage = {
       is_connected: isConnected,
       stated_until: iso(Math.max(...all.map(({ statedAt }) => statedAt))),
-      whole_until: null,
-      complete_until: folded.completeUntil === null ? null : iso(folded.completeUntil),
+      whole_until: wholeUntil === null ? null : iso(wholeUntil),
+      complete_until: folded.completeUntil === null ? null : iso(Math.min(folded.completeUntil, LAST_MS)),
       owned_at: null,
     }
     for (const period of folded.periods) {
@@ -56,7 +58,7 @@ export function lineageInMemory({ isConnected }: LineageOptions) {
           lineage: 1,
           lineage_name: 't1',
           user_id: 'u',
-          platform: 'app_store',
+          platform,
           screen_id: null,
           triggers: true,
           created_at: iso(now),
