@@ -9,6 +9,11 @@ import { addToLedgerHistory, USER_DELETED } from '../ledger-history/history.ts'
 
 const lockJobsOf = (kind: string, table: string, open: string) =>
   lockJobs(kind, `any (array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open}))`, 'update')
+// The key of each integration is looked up by its own: for a join the planner might read all integrations for each key, or all keys.
+const ORDERING_KEYS = `array(
+  select l.ctid from integrations i
+  cross join lateral (select ctid from ordering_keys where environment = $1 and integration = i.number and user_id = $2 limit 1) l
+  where i.environment = $1)`
 const lockRows = (table: string) => `select 1 from ${table} where environment = $1 and user_id = $2 order by number for update`
 
 // These locks keep other transactions from creating a run or delivery of the user that the erasure does not see:
@@ -25,8 +30,7 @@ const LOCK = [
   `select 1 from log_consumers where consumer in ('automations', 'integrations') and environment = $1 and partition = $3 and $2::text is not null
    order by consumer for no key update`,
   'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
-  `select 1 from integrations i join ordering_keys l on l.environment = $1 and l.integration = i.number and l.user_id = $2
-   where i.environment = $1 order by i.number for update of l`,
+  `select 1 from ordering_keys where ctid = any (${ORDERING_KEYS}) order by integration for update`,
   lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', UNFINISHED_RUN),
   lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),
   lockRows('deliveries'),
@@ -69,7 +73,7 @@ ${addToLedgerHistory({ kind: 'deliveries', from: 'ended', due: 'created_at', out
 const ERASE = [
   ERASE_RUNS,
   ERASE_DELIVERIES,
-  `delete from ordering_keys l using integrations i where i.environment = $1 and l.environment = $1 and l.integration = i.number and l.user_id = $2`,
+  `delete from ordering_keys where ctid = any (${ORDERING_KEYS})`,
   'delete from pending_screens where environment = $1 and user_id = $2',
   'delete from forgotten_runs where environment = $1 and user_id = $2',
   'delete from event_waits where environment = $1 and user_id = $2',

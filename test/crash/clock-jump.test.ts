@@ -35,7 +35,7 @@ const runsOf = async (id: string): Promise<Shown[]> =>
   ).rows
 
 test('four weeks in one go, with three workers: runs, retries and every slot of a report once and in their time; what is paused waits', async () => {
-  site = await startInstallation({ driver: 'pg-boss' })
+  site = await startInstallation({ driver: 'pg-boss', leaseSeconds: 30 })
   const call = site.sandbox
   await Promise.all([site.worker(), site.worker(), site.worker()])
   const events = await hook({ call, config: { events: ['*'] } })
