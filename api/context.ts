@@ -1,10 +1,13 @@
 import type Koa from 'koa'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
+import type { V3Route } from './v3/dispatch.ts'
+
+export type AnyRoute = Route | V3Route
 
 /** What the router finds for a request. `method`: the path has a route, but not with this method. */
 export type Match =
-  | { is: 'found'; route: Route; parameters: Record<string, string> }
+  | { is: 'found'; route: AnyRoute; parameters: Record<string, string> }
   | { is: 'method'; allow: string }
   | { is: 'none' }
   | { is: 'malformed' }

@@ -9,12 +9,13 @@ type Bucket = { tokens: number; at: number }
 export type Allowance = { limit: number; remaining: number; reset: number }
 
 /**
- * Token buckets of this process, one per key. Throws 429 when the bucket has fewer than `tokens` tokens (0 reads without taking); null while the
+ * Token buckets of this process, one per key; of more than `mostKeys` the one that was not used for the longest time is forgotten. Throws 429 when the bucket has fewer than `tokens` tokens (0 reads without taking); null while the
  * limit is off. `clock`: monotonic, in milliseconds.
  */
 export function rateLimiter(
   { perSecond, burst }: RateLimit,
   clock: () => number = () => performance.now(),
+  mostKeys = Number.POSITIVE_INFINITY,
 ): (key: string, tokens: 0 | 1) => Allowance | null {
   const buckets = new Map<string, Bucket>()
   return (key, tokens) => {
@@ -23,6 +24,9 @@ export function rateLimiter(
     const bucket = buckets.get(key) ?? { tokens: burst, at: now }
     bucket.tokens = Math.min(burst, bucket.tokens + ((now - bucket.at) / 1000) * perSecond)
     bucket.at = now
+    // Last in the order of use.
+    buckets.delete(key)
+    if (buckets.size >= mostKeys) buckets.delete(buckets.keys().next().value!)
     buckets.set(key, bucket)
     const taken = bucket.tokens >= tokens
     if (taken) bucket.tokens -= tokens

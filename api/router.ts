@@ -1,7 +1,6 @@
 import Router from '@koa/router'
 import type Koa from 'koa'
-import type { Context, Layer, Match } from './context.ts'
-import type { Route } from './dispatch.ts'
+import type { AnyRoute, Context, Layer, Match } from './context.ts'
 
 type Resource = (ctx: Context, next: Koa.Next) => Promise<unknown>
 
@@ -9,12 +8,15 @@ type Resource = (ctx: Context, next: Koa.Next) => Promise<unknown>
 const RESOURCE = /^\/[^/]+\/[^/]+/
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE']
 
+/** `emptyLast`: a slash at the end is an empty last segment. Otherwise such a path matches nothing: `/v4/users/` is no user with an empty id. */
+type RouterOptions = { emptyLast?: boolean }
+
 /**
  * Stores the match in the state and always calls the next layer: a caller without a key must not learn about the routes, so 401 comes before
  * 404 and 405. A router of @koa/router tests all its routes, one regular expression after the other. So each resource has its own router,
  * and a map finds it: a request tests at most 13 routes, not all 125.
  */
-export function router(routes: readonly Route[]): Layer {
+export function router(routes: readonly AnyRoute[], { emptyLast = false }: RouterOptions = {}): Layer {
   const resources = new Map<string, Resource>()
   for (const [prefix, members] of Map.groupBy(routes, ({ description }) => prefixOf(description.path)))
     resources.set(prefix, resourceRouter(members))
@@ -22,8 +24,7 @@ export function router(routes: readonly Route[]): Layer {
   return async (ctx, next) => {
     const path = canonical(ctx.path)
     ctx.state.match = { is: path === null ? 'malformed' : 'none' }
-    // A slash at the end never matches: `/v4/users/` is no user with an empty id.
-    const resource = path === null || path.endsWith('/') ? undefined : resources.get(prefixOf(path))
+    const resource = path === null || (path.endsWith('/') && !emptyLast) ? undefined : resources.get(prefixOf(path))
     if (!resource) return next()
     // @koa/router matches this path instead of `ctx.path`.
     ctx.newRouterPath = path
@@ -37,7 +38,7 @@ const prefixOf = (path: string): string => RESOURCE.exec(path)?.[0] ?? ''
  * The routes of one resource. @koa/router runs every route that matches, in the order of registration. The first one wins, so literals
  * stand before parameters.
  */
-function resourceRouter(routes: Route[]): Resource {
+function resourceRouter(routes: AnyRoute[]): Resource {
   const resource = new Router<Context['state']>({ sensitive: true, strict: true })
   for (const route of routes.toSorted(literalsFirst)) {
     const { method, path } = route.description
@@ -56,7 +57,7 @@ function resourceRouter(routes: Route[]): Resource {
 }
 
 /** `{` sorts after every character of a literal segment. The names of the parameters do not count. */
-function literalsFirst(a: Route, b: Route): number {
+function literalsFirst(a: AnyRoute, b: AnyRoute): number {
   const [one, other] = [a, b].map(({ description }) => description.path.replaceAll(/\{\w+\}/g, '{}'))
   return one! < other! ? -1 : one! > other! ? 1 : 0
 }

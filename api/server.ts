@@ -17,6 +17,7 @@ import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
+import { serveV3 } from './v3/serve.ts'
 
 export type ServerDeps = ApiDeps &
   OperationalDeps &
@@ -28,6 +29,7 @@ export type ServerDeps = ApiDeps &
     metrics: HttpMetrics & StoreMetrics
     rateLimit: RateLimit
     projectRateLimit: RateLimit
+    addressRateLimit: RateLimit
     checkAnswer: AnswerCheck
     /** How many proxies stand before the service. */
     trustedProxies: number
@@ -41,6 +43,7 @@ export function application(deps: ServerDeps): App {
   app.silent = true
   app.proxy = deps.trustedProxies > 0
   app.maxIpsCount = deps.trustedProxies
+  const ownerOf = authenticator(deps.checks)
   const layers = [
     requestId,
     observe(deps),
@@ -48,9 +51,10 @@ export function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     storeNotifications(deps),
+    serveV3(deps, ownerOf),
     apiOnly,
     router(routes),
-    authenticate(deps),
+    authenticate(ownerOf),
     limitRate(deps),
     answer(deps),
   ]
@@ -74,7 +78,7 @@ const failures =
   }
 
 const FIGURES = new Set(['/healthz', '/readyz', '/metrics'])
-const API = /^\/v[34](\/|$)/
+const API = /^\/v4(\/|$)/
 
 /** An address outside of the API needs no protection: 404, with or without a key. */
 const apiOnly: Layer = async (ctx, next) => {
@@ -82,8 +86,7 @@ const apiOnly: Layer = async (ctx, next) => {
   await next()
 }
 
-function authenticate({ checks }: ServerDeps): Layer {
-  const ownerOf = authenticator(checks)
+function authenticate(ownerOf: ReturnType<typeof authenticator>): Layer {
   return async (ctx, next) => {
     const { match } = ctx.state
     const isFresh = match.is === 'found' && match.route.description.currentKey
@@ -120,7 +123,8 @@ const answer =
 function foundOrRefused(match: Match): { route: Route; parameters: Record<string, string> } {
   switch (match.is) {
     case 'found':
-      return match
+      // The router of v4 has routes of v4 only.
+      return match as { route: Route; parameters: Record<string, string> }
     case 'malformed':
       throw invalidData([{ field: 'path', message: 'is not valid percent-encoded UTF-8' }])
     case 'none':

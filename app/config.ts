@@ -37,6 +37,7 @@ export type Config = {
   publicUrl: string | undefined
   rateLimit: RateLimit
   projectRateLimit: RateLimit
+  addressRateLimit: RateLimit
   unverifiedPurchases: UnverifiedPurchases
   /** Outgoing calls may reach private and loopback addresses, and may use `http`. */
   allowPrivateNetwork: boolean
@@ -218,6 +219,10 @@ export function readConfig(given: Env): Config {
     projectRateLimit: {
       perSecond: projectPerSecond,
       burst: number('RATE_LIMIT_PROJECT_BURST', Math.max(1, Math.ceil(projectPerSecond * 2)), 1, 10_000_000),
+    },
+    addressRateLimit: {
+      perSecond: number('RATE_LIMIT_ADDRESS_PER_SECOND', 50, 0, 1_000_000, false),
+      burst: number('RATE_LIMIT_ADDRESS_BURST', 500, 1, 10_000_000),
     },
     unverifiedPurchases: oneOf('UNVERIFIED_PURCHASES', ['secret', 'all', 'none'], 'secret'),
     allowPrivateNetwork,

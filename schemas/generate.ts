@@ -1,5 +1,5 @@
-// `npm run generate` writes schemas/generated/ and the generated part of the TypeScript client from the YAML files. Both are committed. It
-// works offline, and the same input gives the same bytes.
+// `npm run generate` writes schemas/generated/ (of v4; below it, of v3) and the generated part of the TypeScript client from the YAML files. All of
+// it is committed. It works offline, and the same input gives the same bytes.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { bundle } from './generate/bundle.ts'
@@ -9,10 +9,11 @@ import { operationTable } from './generate/table.ts'
 import { declarations, generatedNote, types } from './generate/types.ts'
 import { validators } from './generate/validators.ts'
 
-export const generate = async (folder: string) => {
-  const document = bundle(import.meta.dirname)
+/** `source`: the folder of the YAML files; `depth`: how many folders `folder` lies below `schemas/`. */
+const generateFrom = async (source: string, folder: string, depth: number) => {
+  const document = bundle(source)
   const operations = operationFacts(document)
-  const { names, separateItems, exported, code } = validators(document, operations)
+  const { names, separateItems, exported, code } = validators(document, operations, `${'../'.repeat(depth)}formats.ts`)
   const files = {
     'openapi.json': `${JSON.stringify(document, null, 2)}\n`,
     'api.ts': await types(document),
@@ -22,6 +23,11 @@ export const generate = async (folder: string) => {
   }
   mkdirSync(folder, { recursive: true })
   for (const [name, text] of Object.entries(files)) writeFileSync(join(folder, name), text)
+}
+
+export const generate = async (folder: string) => {
+  await generateFrom(import.meta.dirname, folder, 1)
+  await generateFrom(join(import.meta.dirname, 'v3'), join(folder, 'v3'), 2)
 }
 
 export const generateClient = (folder: string) => client(bundle(import.meta.dirname), folder)

@@ -4,27 +4,34 @@ import type { ItemsValidatedSeparately, OperationId, QueryDefaults } from './gen
 
 type Nothing = Record<never, never>
 type Given<T> = [T] extends [never] ? Nothing : T
-type Parameters<Id extends OperationId, Place extends 'path' | 'query'> = Given<NonNullable<operations[Id]['parameters'][Place]>>
+
+/** The generated type of one operation. */
+type Operation = { parameters: { path?: unknown; query?: unknown }; requestBody?: unknown; responses: unknown }
+type Parameters<Of extends Operation, Place extends 'path' | 'query'> = Given<NonNullable<Of['parameters'][Place]>>
 
 /** Validation fills in defaults, so a parameter with a default always has a value. */
 type WithDefaults<Query, Names> = Omit<Query, Names & keyof Query> & Required<Pick<Query, Names & keyof Query>>
-type Defaulted<Id> = Id extends keyof QueryDefaults ? QueryDefaults[Id] : never
 
 type Json<T> = [T] extends [never] ? undefined : T extends { content: { 'application/json': infer Body } } ? Body : undefined
 /** Of items that are validated separately, the validator has only checked that they are objects. */
 type Unvalidated<Body> = { [Name in keyof Body]: Body[Name] extends readonly object[] ? Record<string, unknown>[] : Body[Name] }
-type Body<Id extends OperationId> = Json<NonNullable<operations[Id]['requestBody']>>
+type Body<Of extends Operation> = Json<NonNullable<Of['requestBody']>>
 
-export type Input<Id extends OperationId> = {
-  path: Parameters<Id, 'path'>
-  query: WithDefaults<Parameters<Id, 'query'>, Defaulted<Id>>
-  body: Id extends ItemsValidatedSeparately ? Unvalidated<Body<Id>> : Body<Id>
+/** `Defaulted`: the names of the query parameters with a default. `IsSeparate`: the handler validates the items of the body. */
+export type InputOf<Of extends Operation, Defaulted, IsSeparate extends boolean> = {
+  path: Parameters<Of, 'path'>
+  query: WithDefaults<Parameters<Of, 'query'>, Defaulted>
+  body: IsSeparate extends true ? Unvalidated<Body<Of>> : Body<Of>
 }
 
 type Success = 200 | 201 | 202 | 204
-type Responses<Id extends OperationId> = operations[Id]['responses']
-type SuccessOf<Id extends OperationId> = Responses<Id>[Success & keyof Responses<Id>]
+type SuccessOf<Of extends Operation> = Of['responses'][Success & keyof Of['responses']]
 
 /** JSON of the success status; void for 204. */
 // biome-ignore lint/suspicious/noConfusingVoidType: the handler of a 204 returns nothing
-export type AnswerBody<Id extends OperationId> = SuccessOf<Id> extends { content: { 'application/json': infer Body } } ? Body : void
+export type AnswerOf<Of extends Operation> = SuccessOf<Of> extends { content: { 'application/json': infer Body } } ? Body : void
+
+type Defaulted<Id> = Id extends keyof QueryDefaults ? QueryDefaults[Id] : never
+
+export type Input<Id extends OperationId> = InputOf<operations[Id], Defaulted<Id>, Id extends ItemsValidatedSeparately ? true : false>
+export type AnswerBody<Id extends OperationId> = AnswerOf<operations[Id]>

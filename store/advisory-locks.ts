@@ -15,5 +15,6 @@ export const LOCK = {
   rebuild: 4_112,
   words: 4_113,
   storeSweep: 4_114,
+  appUser: 4_115,
   compaction: 4_130,
 } as const

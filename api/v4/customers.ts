@@ -9,7 +9,7 @@ import { eraseCustomer } from '../../domain/erasure/erase-customer.ts'
 import { foldForList, foldUsersFirst } from '../../domain/folding/fold-batch.ts'
 import type { Platform } from '../../domain/platform.ts'
 import { invalidField } from '../../domain/refusal.ts'
-import { type Property, setProperties } from '../../domain/users/properties.ts'
+import { type Property, propertyErrors, requireSaved, setProperties } from '../../domain/users/properties.ts'
 import type { Input } from '../../schemas/operation-types.ts'
 import { expensiveRead, inTransaction, onPool } from '../operation.ts'
 import { behindHeader, cursorPage, restartedHeader } from '../pagination.ts'
@@ -126,6 +126,7 @@ const property = ({ key, value }: Property) => ({ key, value })
 export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', async ({ path, body, environment, trail, tx }) => {
   const id = path.customer_id
   const { saved, errors, before } = await setProperties(tx, environment, id, body.properties)
+  requireSaved(saved, errors)
   const changed = saved.filter(({ key, value }) => before[key] !== value)
   if (changed.length > 0) {
     const replaced = changed.flatMap(({ key }) => (key in before ? [{ key, value: before[key]! }] : []))
@@ -135,7 +136,7 @@ export const v4SetCustomerProperties = inTransaction('v4SetCustomerProperties', 
     body: {
       object: 'customer_properties' as const,
       url: `/v4/customers/${id}/properties`,
-      data: { saved_properties: saved.map(property), property_errors: errors },
+      data: { saved_properties: saved.map(property), property_errors: propertyErrors(errors) },
     },
   }
 })

@@ -1,38 +1,25 @@
 import { audit } from '../../domain/audit/record.ts'
-import type { AccessSource, UserEntitlement } from '../../domain/entitlements/fold.ts'
+import type { UserEntitlement } from '../../domain/entitlements/fold.ts'
 import { type Grant, grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
 import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
 import { now } from '../../domain/environment.ts'
-import { invalidField } from '../../domain/refusal.ts'
+import { invalidField, notFound } from '../../domain/refusal.ts'
+import { productOf, sourceOf } from '../access.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { fullList } from '../pagination.ts'
 import { wholeSeconds } from '../time.ts'
 
-const SOURCE = { app_store: 'appstore', play_store: 'playstore', stripe: 'stripe', paddle: 'paddle' } as const
 const PERMISSION_SOURCE = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 
 const iso = (ms: number) => (Number.isFinite(ms) ? wholeSeconds(ms) : null)
 const seconds = (ms: number) => (Number.isFinite(ms) ? ms / 1000 : null)
-
-const productOf = (shown: AccessSource) => {
-  if (shown.kind === 'grant') return {}
-  const { product, subscription } = shown
-  return {
-    product: {
-      product_id: product,
-      ...(subscription && {
-        subscription: { renew_state: subscription.renewState, current_period_type: subscription.periodType ?? 'normal' },
-      }),
-    },
-  }
-}
 
 const userEntitlement = (user: string, id: string, { isActive, shown }: UserEntitlement) => ({
   object: 'user_entitlement' as const,
   id,
   url: `/v4/users/${user}/entitlements/${id}`,
   is_active: isActive,
-  source: shown.kind === 'grant' ? ('manual' as const) : SOURCE[shown.store],
+  source: sourceOf(shown),
   started_at: iso(shown.startedAt),
   expires_at: iso(shown.until),
   ...productOf(shown),
@@ -76,6 +63,7 @@ export const v4GrantUserEntitlement = inTransaction('v4GrantUserEntitlement', as
 export const v4RevokeUserEntitlement = inTransaction('v4RevokeUserEntitlement', async ({ path, environment, trail, tx }) => {
   const { user_id: user, entitlement_id: id } = path
   const before = await revokeEntitlement(tx, environment, user, id)
+  if (!before) throw notFound('active grant of the entitlement')
   await audit(tx, trail, { resource: 'user_entitlement', id, user, before: granted(user, id, before) })
   return { body: undefined }
 })
@@ -126,6 +114,7 @@ export const v4GrantCustomerPermission = inTransaction('v4GrantCustomerPermissio
 export const v4RevokeCustomerPermission = inTransaction('v4RevokeCustomerPermission', async ({ path, environment, trail, tx }) => {
   const { customer_id: user, permission_id: id } = path
   const before = await revokeEntitlement(tx, environment, user, id)
+  if (!before) throw notFound('active grant of the entitlement')
   await audit(tx, trail, { resource: 'customer_permission', id, user, before: permission(user, id, before.expires_at) })
   return { body: undefined }
 })

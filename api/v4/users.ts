@@ -2,7 +2,7 @@ import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { createIdentity, getIdentity, type Identity } from '../../domain/users/identity.ts'
-import { listProperties, type Property, setProperties } from '../../domain/users/properties.ts'
+import { listProperties, type Property, propertyErrors, requireSaved, setProperties } from '../../domain/users/properties.ts'
 import { createUser, getUser, type User } from '../../domain/users/user.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { fullList } from '../pagination.ts'
@@ -50,6 +50,7 @@ export const v4ListUserProperties = onPool('v4ListUserProperties', async ({ path
 
 export const v4SetUserProperties = inTransaction('v4SetUserProperties', async ({ path, body, environment, trail, tx }) => {
   const { saved, errors, before } = await setProperties(tx, environment, path.user_id, body.properties)
+  requireSaved(saved, errors)
   const after = Object.fromEntries(saved.map(({ key, value }) => [key, value]))
   if (saved.some(({ key, value }) => before[key] !== value)) {
     await audit(tx, trail, { resource: 'user_property', id: path.user_id, before, after, user: path.user_id })
@@ -59,7 +60,7 @@ export const v4SetUserProperties = inTransaction('v4SetUserProperties', async ({
       object: 'user_properties_set_result' as const,
       url: `/v4/users/${path.user_id}/properties`,
       saved_properties: saved.map(property),
-      property_errors: errors,
+      property_errors: propertyErrors(errors),
     },
   }
 })

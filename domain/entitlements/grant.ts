@@ -7,8 +7,11 @@ import { userEntitlementsOf } from './user-entitlement.ts'
 
 export type Grant = { starts_at: string; expires_at: string | null }
 
-/** `expiresAt`: null is without end. `field`: the field of the request that names the entitlement, for the error `not_found`. */
-export type NewGrant = { user: string; entitlement: string; expiresAt: string | null; field?: string }
+/**
+ * `expiresAt`: null is without end. `field`: the field of the request that names the entitlement, for the error `not_found`. `keepsActive`: an active
+ * grant stays as it is.
+ */
+export type NewGrant = { user: string; entitlement: string; expiresAt: string | null; field?: string; keepsActive?: boolean }
 
 const paid = () => new Refusal('paid_entitlement', 'the user has the entitlement through a purchase')
 
@@ -24,6 +27,9 @@ async function lockUserEntitlement(
   return (await userEntitlementsOf(tx, environment, user)).find(one => one.entitlement === entitlement)?.hold ?? null
 }
 
+/** `now`: as the clock of the environment shows it. */
+const isActive = ({ expires_at }: Grant, now: string): boolean => expires_at === null || expires_at > now
+
 const readGrant = async (tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant | null> =>
   (
     await tx.query<Grant>('select starts_at, expires_at from grants where environment = $1 and user_id = $2 and entitlement_id = $3', [
@@ -34,14 +40,15 @@ const readGrant = async (tx: Tx, environment: Environment, user: string, entitle
   ).rows[0] ?? null
 
 /**
- * Grants the user the entitlement. An active grant keeps its begin and gets the new end. Throws
+ * Grants the user the entitlement. An active grant keeps its begin and gets the new end, or stays as it is. Throws
  * `not_found`; `paid_entitlement` while the user has the entitlement through a purchase.
  */
 export async function grantEntitlement(tx: Tx, environment: Environment, grant: NewGrant): Promise<{ before: Grant | null; after: Grant }> {
-  const { user, entitlement, expiresAt } = grant
+  const { user, entitlement, expiresAt, keepsActive = false } = grant
   const current = await lockUserEntitlement(tx, environment, grant)
   if (current?.throughPurchase) throw paid()
   const before = await readGrant(tx, environment, user, entitlement)
+  if (keepsActive && before && isActive(before, await nowOf(tx, environment))) return { before, after: before }
   const { rows } = await tx.query<Grant>(
     `insert into grants (environment, user_id, entitlement_id, starts_at, expires_at) select $1, $2, $3, date_trunc('second', t), $4 from environment_now($1) t
      on conflict (environment, user_id, entitlement_id) do update set expires_at = excluded.expires_at,
@@ -52,14 +59,16 @@ export async function grantEntitlement(tx: Tx, environment: Environment, grant: 
   return { before, after: rows[0]! }
 }
 
-/** Ends the active grant. Throws `not_found` when there is none; `paid_entitlement` when the user has the entitlement only through a purchase. */
-export async function revokeEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant> {
+/**
+ * Ends the active grant; null when there is none. Throws `not_found` for user or entitlement; `paid_entitlement` when the user has the entitlement
+ * only through a purchase.
+ */
+export async function revokeEntitlement(tx: Tx, environment: Environment, user: string, entitlement: string): Promise<Grant | null> {
   const current = await lockUserEntitlement(tx, environment, { user, entitlement })
   const before = await readGrant(tx, environment, user, entitlement)
-  const now = await nowOf(tx, environment)
-  if (before === null || (before.expires_at !== null && before.expires_at <= now)) {
+  if (before === null || !isActive(before, await nowOf(tx, environment))) {
     if (current?.throughPurchase) throw paid()
-    throw notFound('active grant of the entitlement')
+    return null
   }
   await tx.query('delete from grants where environment = $1 and user_id = $2 and entitlement_id = $3', [environment, user, entitlement])
   return before

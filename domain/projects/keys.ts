@@ -15,6 +15,8 @@ export type KeyOwner = {
   project: number
   environment: Environment
   environmentKind: EnvironmentKind
+  /** The project's other environment. */
+  otherEnvironment: Environment
   /** False while a rotated key is in its grace period. */
   isCurrent: boolean
   /** The key's last four characters. The audit log shows nothing else of the key. */
@@ -33,18 +35,18 @@ export async function findKey(db: Db, token: string): Promise<KeyOwner | null> {
   if (!KEY_FORMS.secret.test(key) && !KEY_FORMS.project.test(key)) return null
   const hash = hashKey(key)
   const environmentKind: EnvironmentKind = sandbox ? 'sandbox' : 'production'
-  type Row = { id: number; kind: string; project: number; hash: Buffer; is_current: boolean; environment: number }
+  type Row = { id: number; kind: string; project: number; hash: Buffer; is_current: boolean; environment: number; other: number }
   const { rows } = await db.query<Row>({
     name: 'find-key',
-    text: `select k.id, k.kind, k.project, k.hash, k.expires_at is null as is_current, e.id as environment
-           from keys k join environments e on e.project = k.project and e.kind = $2
+    text: `select k.id, k.kind, k.project, k.hash, k.expires_at is null as is_current, e.id as environment, o.id as other
+           from keys k join environments e on e.project = k.project and e.kind = $2 join environments o on o.project = k.project and o.kind <> $2
            where k.hash = $1 and (k.expires_at is null or k.expires_at > clock_timestamp())`,
     values: [hash, environmentKind],
   })
   const row = rows[0]
   if (!row || !timingSafeEqual(row.hash, hash) || (row.kind !== 'secret' && row.kind !== 'project')) return null
-  const { id: keyId, kind, project, environment, is_current: isCurrent } = row
-  return { keyId, kind, project, environment, environmentKind, isCurrent, lastFour: key.slice(-4) }
+  const { id: keyId, kind, project, environment, other: otherEnvironment, is_current: isCurrent } = row
+  return { keyId, kind, project, environment, environmentKind, otherEnvironment, isCurrent, lastFour: key.slice(-4) }
 }
 
 /** Binds a sealed key to its project and kind. */

@@ -6,6 +6,7 @@ import { notFound } from '../refusal.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
 import { allConditionsMet, withOverrides } from '../segments/evaluate.ts'
 import { loadProfile, type Overrides, type Profile } from '../segments/profile.ts'
+import { updateLastSeen } from '../users/last-seen.ts'
 import { type Candidates, loadCandidates } from './candidates.ts'
 import { type Decision, decide, type NewAssignment } from './decide.ts'
 
@@ -34,6 +35,7 @@ export async function evaluate(pool: Pool, environment: Environment, user: strin
     const turn: Turn = [LOCK.evaluation, `${environment}:${user}`]
     ;({ answer, isSeenLate } = await transaction(pool, work, undefined, 'repeatable read', turn))
   }
+  // After the transaction: it needs no snapshot, and a concurrent writer of the user's properties must not repeat the evaluation.
   if (isSeenLate && !request.dryRun) await updateLastSeen(pool, environment, user)
   return answer
 }
@@ -80,13 +82,4 @@ const insertAssignments = (tx: Tx, environment: Environment, user: string, taken
            select $1, t.experiment, $2, t.chosen, environment_now($1) from unnest($3::text[], $4::text[]) t(experiment, chosen)
            on conflict do nothing`,
     values: [environment, user, taken.map(t => t.experiment), taken.map(t => t.group)],
-  })
-
-/** Runs after the transaction: it needs no snapshot, and a concurrent writer of the user's properties must not repeat the evaluation. */
-const updateLastSeen = (pool: Pool, environment: Environment, user: string) =>
-  pool.query({
-    name: 'update-last-seen',
-    text: `update users set last_seen_at = environment_now($1)
-           where environment = $1 and id = $2 and last_seen_at <= environment_now($1) - interval '1 second'`,
-    values: [environment, user],
   })

@@ -1,9 +1,9 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { notFound, Refusal } from '../refusal.ts'
+import { invalidField, notFound } from '../refusal.ts'
 
 export type Property = { key: string; value: string }
-export type PropertyError = { key: string; error: string }
+export type PropertyError = { key: string; reason: string }
 type Properties = Record<string, string>
 
 const MAX_KEYS = 100
@@ -51,8 +51,7 @@ export function propertyFault({ key, value }: Property): { in: 'key' | 'value'; 
 
 /**
  * Validates each property alone, in order, and writes the valid ones together. Of equal keys the last valid one counts and is listed
- * once. Throws `invalid_data` when no property is valid; nothing is written then. `before`: the former values of the saved keys that
- * existed.
+ * once. `before`: the former values of the saved keys that existed.
  */
 export async function setProperties(
   tx: Tx,
@@ -68,24 +67,14 @@ export async function setProperties(
     const { key } = property
     const reason = propertyFault(property)?.error ?? (keys.has(key) || keys.size < MAX_KEYS ? null : 'too many properties')
     if (reason) {
-      errors.push({ key, error: `property key: ${key}. Error: ${reason}` })
+      errors.push({ key, reason })
       continue
     }
     keys.add(key)
     saved.delete(key)
     saved.set(key, property)
   }
-  if (saved.size === 0) {
-    throw new Refusal('invalid_data', 'no property could be saved', [
-      {
-        field: 'properties',
-        message: errors
-          .map(e => e.error)
-          .join('; ')
-          .slice(0, 1000),
-      },
-    ])
-  }
+  if (saved.size === 0) return { saved: [], errors, before: {} }
   await tx.query(
     `update users set properties = properties || $3::jsonb, last_seen_at = greatest(last_seen_at, environment_now($1))
      where environment = $1 and id = $2`,
@@ -93,6 +82,17 @@ export async function setProperties(
   )
   const before = Object.fromEntries(Object.entries(properties).filter(([key]) => saved.has(key)))
   return { saved: [...saved.values()], errors, before }
+}
+
+/** What is wrong with a property, as v4 says it. */
+export const propertyErrors = (errors: PropertyError[]): { key: string; error: string }[] =>
+  errors.map(({ key, reason }) => ({ key, error: `property key: ${key}. Error: ${reason}` }))
+
+/** Throws `invalid_data`, with what is wrong with each, when none of the properties was saved. */
+export function requireSaved(saved: Property[], errors: PropertyError[]): void {
+  if (saved.length > 0) return
+  const texts = propertyErrors(errors).map(({ error }) => error)
+  throw invalidField('properties', texts.join('; ').slice(0, 1000))
 }
 
 /** Locks the user's row and reads its properties. */

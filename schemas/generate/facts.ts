@@ -20,9 +20,9 @@ export type OperationFacts = {
 
 const MEBIBYTE = 1_048_576
 
-const object = (parameters: Parameter[]): Schema => ({
+const object = (parameters: Parameter[], isOpen: boolean): Schema => ({
   type: 'object',
-  additionalProperties: false,
+  ...(!isOpen && { additionalProperties: false }),
   required: parameters.filter(p => p.required).map(p => p.name),
   properties: Object.fromEntries(parameters.map(p => [p.name, p.schema])),
 })
@@ -71,8 +71,8 @@ const factsOf = (document: Document, method: string, path: string, operation: Op
     body: body ? { limit: operation['x-body-limit'] ?? MEBIBYTE, required: body.required === true, itemsValidatedSeparately } : null,
     query: queryParameters.map(p => queryParameter(document, p)),
     schemas: {
-      path: pathParameters.length > 0 ? object(pathParameters) : null,
-      query: object(queryParameters),
+      path: pathParameters.length > 0 ? object(pathParameters, false) : null,
+      query: object(queryParameters, document['x-unknown-parameters'] === 'ignored'),
       body: body ? schemaOf(body) : null,
       answers,
     },

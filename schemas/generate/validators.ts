@@ -41,7 +41,8 @@ const tellRules = (ajv: Ajv) => {
   )
 }
 
-export const validators = (document: Document, operations: OperationFacts[]) => {
+/** `formatsPath`: the path from the generated module to `formats.ts`. */
+export const validators = (document: Document, operations: OperationFacts[], formatsPath: string) => {
   const ajv = new Ajv({
     strict: true,
     allErrors: true,
@@ -95,11 +96,11 @@ export const validators = (document: Document, operations: OperationFacts[]) => 
   }
   for (const name of separateItems) component('input', name, `validate${name}`)
   component('answer', 'Error', 'answerError')
-  return { names, separateItems, exported: Object.keys(ids), code: bundled(standalone.default(ajv, ids)) }
+  return { names, separateItems, exported: Object.keys(ids), code: bundled(standalone.default(ajv, ids), formatsPath) }
 }
 
 // AJV's ESM output calls `require` for its run-time functions (code points, equality). esbuild bundles these functions into the module.
-const bundled = (source: string) => {
+const bundled = (source: string, formatsPath: string) => {
   const { outputFiles } = buildSync({
     stdin: { contents: source, resolveDir: import.meta.dirname, loader: 'js' },
     // Comments in the output name files relative to this folder. The output must not depend on the caller's folder.
@@ -110,5 +111,5 @@ const bundled = (source: string) => {
     charset: 'utf8',
     legalComments: 'none',
   })
-  return `import { formats } from '../formats.ts'\n${outputFiles[0]!.text}`
+  return `import { formats } from '${formatsPath}'\n${outputFiles[0]!.text}`
 }

@@ -91,6 +91,7 @@ export function storesFor(out: Outgoing, reached: ReachStores = UNREACHED) {
 export type TestApiOptions = {
   rateLimit?: RateLimit
   projectRateLimit?: RateLimit
+  addressRateLimit?: RateLimit
   /** Also starts a worker, in this process. */
   worker?: boolean
   policies?: Policies
@@ -197,6 +198,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     readiness: ready,
     rateLimit: options.rateLimit ?? off,
     projectRateLimit: options.projectRateLimit ?? off,
+    addressRateLimit: options.addressRateLimit ?? off,
     figures: 'open' as const,
     trustedProxies: 0,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),

@@ -32,14 +32,9 @@ export const setPropertyStep: StepKinds['set_property'] = {
   async transact(tx, { step, run }) {
     if (run.user_id === null) return skipped('no_user')
     const { key, value } = step
-    try {
-      await setProperties(tx, run.environment, run.user_id, [{ key, value }])
-      return succeeded({ key, value })
-    } catch (error) {
-      // Key and value were validated when the automation was written, so the user has too many properties.
-      if (error instanceof Refusal && error.code === 'invalid_data') return failed('property_limit_reached')
-      throw error
-    }
+    const { saved } = await setProperties(tx, run.environment, run.user_id, [{ key, value }])
+    // Key and value were validated when the automation was written, so the user has too many properties.
+    return saved.length > 0 ? succeeded({ key, value }) : failed('property_limit_reached')
   },
 }
 

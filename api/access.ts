@@ -1,0 +1,21 @@
+import type { AccessSource } from '../domain/entitlements/fold.ts'
+
+// What v4 and v3 say in the same words of the source of an entitlement.
+
+const SOURCE = { app_store: 'appstore', play_store: 'playstore', stripe: 'stripe', paddle: 'paddle' } as const
+
+export const sourceOf = (shown: AccessSource) => (shown.kind === 'grant' ? ('manual' as const) : SOURCE[shown.store])
+
+/** The field `product`, unless the entitlement was granted. */
+export const productOf = (shown: AccessSource) => {
+  if (shown.kind === 'grant') return {}
+  const { product, subscription } = shown
+  return {
+    product: {
+      product_id: product,
+      ...(subscription && {
+        subscription: { renew_state: subscription.renewState, current_period_type: subscription.periodType ?? 'normal' },
+      }),
+    },
+  }
+}

@@ -1,0 +1,104 @@
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { KeyOwner } from '../../domain/projects/keys.ts'
+import type { Detail } from '../../domain/refusal.ts'
+import { type AppUser, findAppUser, noteSeen, type Said } from '../../domain/users/seen-app.ts'
+import { details } from '../../schemas/details.ts'
+import { storable } from '../../schemas/formats.ts'
+import type { OperationDescription } from '../../schemas/generated/v3/operations.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { AnswerCheck, ApiRequest } from '../dispatch.ts'
+import type { ApiDeps } from '../operation.ts'
+import { parseQuery } from '../query.ts'
+import { readBody } from '../read-body.ts'
+import type { StatementTurn } from '../request-turns.ts'
+import { invalidV3, userNotFound, V3Problem } from './errors.ts'
+import type { V3Operation } from './operation.ts'
+import { saidByHeaders, userInHeader } from './sdk-headers.ts'
+import { withoutNulls } from './without-nulls.ts'
+
+export type V3Route = { description: OperationDescription; operation: V3Operation }
+
+type Input = { path: Record<string, string>; query: Record<string, unknown>; body: unknown; faults: Detail[] }
+
+/** Answers the request of a known caller on a known route: body, shape, user, and then the operation. Returns the JSON of the answer. */
+export async function dispatchV3(
+  { description, operation }: V3Route,
+  request: ApiRequest,
+  deps: ApiDeps,
+  check: AnswerCheck,
+): Promise<{ status: number; body: string }> {
+  if (description.auth === 'secret' && request.owner.kind !== 'secret') throw new V3Problem('control_forbidden', 'Authorization error: secret key required')
+  const input = await readInput(description, request)
+  validate(description, input)
+  const body = await execute(operation, request, input, deps)
+  check(description, description.status, body)
+  return { status: description.status, body: JSON.stringify(body) }
+}
+
+async function readInput(description: OperationDescription, { request, parameters, search }: ApiRequest): Promise<Input> {
+  const body = description.body ? withoutNulls(await readBody(request, description.body.limit)) : undefined
+  const { values: query, faults } = parseQuery(search, description.query)
+  const known = new Set(description.query.map(({ name }) => name))
+  return { path: parameters, query, body, faults: faults.filter(({ field }) => known.has(field)) }
+}
+
+/** Refuses with all faults of path, query and body at once. */
+function validate({ validate }: OperationDescription, { path, query, body, faults }: Input): void {
+  const all = [...faults]
+  const collect = (part: 'path' | 'query' | 'body', value: unknown) => {
+    const validator = validate[part]
+    if (validator && !validator(value)) all.push(...details(validator.errors, part, value))
+  }
+  collect('path', path)
+  collect('query', query)
+  if (body !== undefined) collect('body', body)
+  if (all.length > 0) throw invalidV3(all)
+}
+
+/** The id of the user whom path or query names. In the paths of users themselves it is called `id`. */
+const namedUser = ({ path, query }: Input): string | undefined => path.user_id ?? path.id ?? (query.user_id as string | undefined)
+
+async function execute(operation: V3Operation, request: ApiRequest, input: Input, deps: ApiDeps): Promise<unknown> {
+  const { owner, request: incoming } = request
+  const said = saidByHeaders(incoming.headers)
+  const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
+  const { path, query, body } = input
+  const call = (user: AppUser | undefined) => ({ path, query, body, owner, said, deps, db: deps.pool, ...placeOf(operation, request, user) })
+
+  if (operation.acts === 'at key')
+    return inTurn(async db => {
+      await seen(db, owner, namedUser(input) ?? userInHeader(incoming.headers), said)
+      return operation.handle(call(undefined) as never)
+    })
+  const find = async (db: Pool) => {
+    const user = await seen(db, owner, namedUser(input), said)
+    if (!user) throw userNotFound()
+    return user
+  }
+  if (operation.acts === 'on user')
+    return inTurn(async db => {
+      const user = await find(db)
+      return operation.handle({ ...call(user), user } as never)
+    })
+  const user = await inTurn(find)
+  return operation.handle({ ...call(user), user, inTurn } as never)
+}
+
+/** The user of a request, if there is one; what the headers tell is stored with it. */
+async function seen(db: Pool, owner: KeyOwner, id: string | undefined, said: Said): Promise<AppUser | undefined> {
+  if (id === undefined || id === '' || !storable(id)) return undefined
+  const user = await findAppUser(db, [owner.environment, owner.otherEnvironment], id)
+  if (user) await noteSeen(db, user, said)
+  return user
+}
+
+export const otherKind = (kind: EnvironmentKind): EnvironmentKind => (kind === 'production' ? 'sandbox' : 'production')
+
+/** An operation on a user acts in the environment of the user, any other in that of the key. */
+function placeOf({ id }: V3Operation, { owner, requestId }: ApiRequest, user: AppUser | undefined) {
+  const isOther = user !== undefined && user.environment !== owner.environment
+  const environment = isOther ? owner.otherEnvironment : owner.environment
+  const environmentKind = isOther ? otherKind(owner.environmentKind) : owner.environmentKind
+  const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }
+  return { environment, environmentKind, trail: { project: owner.project, environment, actor, operation: id, requestId } }
+}

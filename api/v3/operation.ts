@@ -1,0 +1,39 @@
+import type { Trail } from '../../domain/audit/record.ts'
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { KeyOwner } from '../../domain/projects/keys.ts'
+import type { AppUser, Said } from '../../domain/users/seen-app.ts'
+import type { V3Answer, V3Id, V3Input } from '../../schemas/v3/operation-types.ts'
+import type { Pool } from '../../store/connect.ts'
+import type { ApiDeps } from '../operation.ts'
+import type { StatementTurn } from '../request-turns.ts'
+
+/** `said`: what the headers of the request tell of the app. */
+type Request = { owner: KeyOwner; said: Said; deps: ApiDeps; db: Pool }
+/** Where an operation acts: in the environment of its user, else in that of the key. */
+type Place = { environment: number; environmentKind: EnvironmentKind; trail: Trail & { environment: number } }
+export type V3Call<Id extends V3Id> = V3Input<Id> & Request & Place
+export type UserCall<Id extends V3Id> = V3Call<Id> & { user: AppUser }
+
+/** The answer; `{}` where there is nothing to say. Absent values are left out: no answer holds null. */
+type Answer<Id extends V3Id> = Promise<V3Answer<Id>>
+
+export type V3Operation<Id extends V3Id = V3Id> =
+  | { id: Id; acts: 'at key'; handle: (call: V3Call<Id>) => Answer<Id> }
+  | { id: Id; acts: 'on user'; handle: (call: UserCall<Id>) => Answer<Id> }
+  | { id: Id; acts: 'on user, in turns'; handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id> }
+
+/** An operation that needs no user. */
+export const atKey = <Id extends V3Id>(id: Id, handle: (call: V3Call<Id>) => Answer<Id>): V3Operation<Id> => ({ id, acts: 'at key', handle })
+
+/** An operation on the user whom path or query names: 404 when there is none. */
+export const onUser = <Id extends V3Id>(id: Id, handle: (call: UserCall<Id>) => Answer<Id>): V3Operation<Id> => ({
+  id,
+  acts: 'on user',
+  handle,
+})
+
+/** The same for an operation that asks other systems: its statements take turns of their own, so that no turn is held meanwhile. */
+export const onUserInTurns = <Id extends V3Id>(
+  id: Id,
+  handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id>,
+): V3Operation<Id> => ({ id, acts: 'on user, in turns', handle })

@@ -1,0 +1,17 @@
+import { descriptions, type OperationId } from '../../schemas/generated/v3/operations.ts'
+import type { V3Route } from './dispatch.ts'
+import * as entitlements from './entitlements.ts'
+import * as identities from './identities.ts'
+import type { V3Operation } from './operation.ts'
+import * as userProperties from './user-properties.ts'
+import * as users from './users.ts'
+
+/** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
+const operations: { [Id in OperationId]: V3Operation<Id> } = {
+  ...entitlements,
+  ...identities,
+  ...userProperties,
+  ...users,
+}
+
+export const v3Routes: V3Route[] = descriptions.map(description => ({ description, operation: operations[description.id] as V3Operation }))

@@ -1,0 +1,42 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { Said } from '../../domain/users/seen-app.ts'
+
+const LONGEST = 255
+const APPLE = /^(mac|i|ipad|tv|watch|vision)os$|^(mac os x|osx|mac|apple)$/i
+const COUNTRY = /^[A-Za-z]{2}$/
+
+/** A header's text, cut; undefined when it is absent or empty. */
+function textOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+  const value = headers[name]
+  const text = (Array.isArray(value) ? value[0] : value)?.trim()
+  return text ? text.slice(0, LONGEST) : undefined
+}
+
+function platformOf(text: string | undefined): 'iOS' | 'Android' | undefined {
+  if (text === undefined) return undefined
+  if (APPLE.test(text)) return 'iOS'
+  return /^android$/i.test(text) ? 'Android' : undefined
+}
+
+/** The user whom the header names, for requests that name none in path and query. */
+export const userInHeader = (headers: IncomingHttpHeaders): string | undefined => textOf(headers, 'user-id')
+
+/** What client SDKs tell of device and app in their headers. The version of the platform `web` is that of the SDK, and no system's. */
+export function saidByHeaders(headers: IncomingHttpHeaders): Said {
+  const named = textOf(headers, 'platform')
+  const platform = platformOf(named)
+  const system = named?.toLowerCase() === 'web' ? undefined : textOf(headers, 'platform-version')
+  const locale = textOf(headers, 'user-locale')
+  const country = textOf(headers, 'country')
+  const version = textOf(headers, 'app-version')
+  const sdk = textOf(headers, 'source-version')
+  return {
+    ...(platform && { platform }),
+    device: {
+      ...(system && { os_version: system }),
+      ...(locale && { locale }),
+      ...(country && COUNTRY.test(country) && { country: country.toUpperCase() }),
+    },
+    app: { ...(version && { version }), ...(sdk && { sdk_version: sdk }) },
+  }
+}

@@ -1,0 +1,100 @@
+import type { Logger } from 'pino'
+import type { authenticator } from '../authenticate.ts'
+import type { AnyRoute, Layer } from '../context.ts'
+import type { AnswerCheck } from '../dispatch.ts'
+import { Problem } from '../errors.ts'
+import { networkOf } from '../network-of.ts'
+import type { ApiDeps } from '../operation.ts'
+import { allowanceHeaders, type RateLimit, rateLimiter } from '../rate-limit.ts'
+import { router } from '../router.ts'
+import { dispatchV3, type V3Route } from './dispatch.ts'
+import { invalidV3, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
+import { v3Routes } from './routes.ts'
+
+export type V3Deps = ApiDeps & {
+  log: Logger
+  checkAnswer: AnswerCheck
+  rateLimit: RateLimit
+  projectRateLimit: RateLimit
+  /** Of an address, for Project Keys, which are public, and for refused keys. */
+  addressRateLimit: RateLimit
+}
+
+const PATH = /^\/v3(\/|$)/
+const ALLOWED_HEADERS = `Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger`
+/** Addresses that are remembered. Beyond them the one that was not seen for the longest time is forgotten. */
+const MOST_ADDRESSES = 20_000
+
+/** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
+export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>): Layer {
+  const find = router(v3Routes, { emptyLast: true })
+  const take = limits(deps)
+  const answer: Layer = async ctx => {
+    const owner = await ownerOf(ctx.req.headers.authorization, ctx.ip).catch(error => {
+      if (isUnauthorized(error)) take.address(networkOf(ctx.ip), 1)
+      throw error
+    })
+    ctx.state.owner = owner
+    const route = routeOf(ctx.state.match)
+    if (owner.kind === 'project') take.address(networkOf(ctx.ip), 1)
+    const allowance = take[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
+    if (allowance) ctx.set(allowanceHeaders(allowance))
+    ctx.state.operation = route.description.id
+    const { match, requestId } = ctx.state
+    const parameters = match.is === 'found' ? match.parameters : {}
+    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
+    const { status, body } = await dispatchV3(route, incoming, deps, deps.checkAnswer)
+    ctx.status = status
+    ctx.body = body
+  }
+  return async (ctx, next) => {
+    if (!PATH.test(ctx.path)) return next()
+    ctx.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' })
+    if (ctx.method === 'OPTIONS') {
+      ctx.set({
+        'Access-Control-Allow-Methods': 'GET, POST, DELETE, OPTIONS',
+        'Access-Control-Allow-Headers': ALLOWED_HEADERS,
+        'Access-Control-Max-Age': '86400',
+      })
+      ctx.status = 204
+      return
+    }
+    try {
+      await find(ctx, () => answer(ctx, next))
+    } catch (error) {
+      const problem = v3ProblemOf(error)
+      if (problem.status >= 500) deps.log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')
+      ctx.status = problem.status
+      ctx.set(problem.headers)
+      ctx.body = JSON.stringify(v3ErrorBody(problem, deps.publicUrl))
+    }
+    ctx.type = 'application/json; charset=utf-8'
+  }
+}
+
+const isUnauthorized = (error: unknown): boolean => error instanceof Problem && error.status === 401
+
+/** Buckets of this process; a request without a route takes from none. */
+const limits = ({ rateLimit, projectRateLimit, addressRateLimit }: V3Deps) => ({
+  secret: rateLimiter(rateLimit),
+  project: rateLimiter(projectRateLimit),
+  address: rateLimiter(addressRateLimit, undefined, MOST_ADDRESSES),
+})
+
+function routeOf(match: Parameters<Layer>[0]['state']['match']): V3Route {
+  switch (match.is) {
+    case 'found':
+      return asV3(match.route)
+    case 'malformed':
+      throw invalidV3([{ field: 'path', message: 'is not valid percent-encoded UTF-8' }])
+    case 'none':
+      throw new V3Problem('invalid_request', 'no such route', { status: 404 })
+    case 'method':
+      throw new V3Problem('invalid_request', 'the route does not know this method', { status: 405, headers: { Allow: match.allow } })
+    default:
+      return match satisfies never
+  }
+}
+
+/** The router of v3 has routes of v3 only. */
+const asV3 = (route: AnyRoute): V3Route => route as V3Route
