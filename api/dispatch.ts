@@ -29,7 +29,10 @@ export type HttpAnswer = { status: number; headers: Record<string, string>; body
 /** Compares an answer with the description and reports every difference. */
 export type AnswerCheck = (description: DescribedAnswers, status: number, body: unknown) => void
 /** What the description says about answers; of an operation of v4 or v3. */
-export type DescribedAnswers = Pick<OperationDescription, 'status'> & { id: string; validate: Pick<OperationDescription['validate'], 'answer'> }
+export type DescribedAnswers = Pick<OperationDescription, 'status'> & {
+  id: string
+  validate: Pick<OperationDescription['validate'], 'answer'>
+}
 
 /** Answers the request of a known caller on a known route, in the order of the conventions. */
 export async function dispatch(route: Route, request: ApiRequest, deps: ApiDeps, check: AnswerCheck): Promise<HttpAnswer> {

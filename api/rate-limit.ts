@@ -8,15 +8,19 @@ type Bucket = { tokens: number; at: number }
 /** The whole numbers of the headers: size, tokens left, seconds until the bucket is full. */
 export type Allowance = { limit: number; remaining: number; reset: number }
 
+type Take = (key: string, tokens: 0 | 1) => Allowance | null
+/** The buckets of the keys, by kind of key. */
+export type KeyLimits = { secret: Take; project: Take }
+
 /**
- * Token buckets of this process, one per key; of more than `mostKeys` the one that was not used for the longest time is forgotten. Throws 429 when the bucket has fewer than `tokens` tokens (0 reads without taking); null while the
- * limit is off. `clock`: monotonic, in milliseconds.
+ * Token buckets of this process, one per key; of more than `mostKeys` the one that was not used for the longest time is forgotten. Throws 429
+ * when the bucket has fewer than `tokens` tokens (0 reads without taking); null while the limit is off. `clock`: monotonic, in milliseconds.
  */
 export function rateLimiter(
   { perSecond, burst }: RateLimit,
   clock: () => number = () => performance.now(),
   mostKeys = Number.POSITIVE_INFINITY,
-): (key: string, tokens: 0 | 1) => Allowance | null {
+): Take {
   const buckets = new Map<string, Bucket>()
   return (key, tokens) => {
     if (perSecond === 0) return null

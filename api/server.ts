@@ -12,7 +12,7 @@ import { observe, requestId } from './observe.ts'
 import type { ApiDeps } from './operation.ts'
 import { type OperationalDeps, operationalRoutes } from './operational.ts'
 import { type OperatorDeps, operatorRoutes } from './operator.ts'
-import { allowanceHeaders, type RateLimit, rateLimiter } from './rate-limit.ts'
+import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
@@ -44,6 +44,8 @@ export function application(deps: ServerDeps): App {
   app.proxy = deps.trustedProxies > 0
   app.maxIpsCount = deps.trustedProxies
   const ownerOf = authenticator(deps.checks)
+  // Of a key and not of a version of the API.
+  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
   const layers = [
     requestId,
     observe(deps),
@@ -51,11 +53,11 @@ export function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     storeNotifications(deps),
-    serveV3(deps, ownerOf),
+    serveV3(deps, ownerOf, take),
     apiOnly,
     router(routes),
     authenticate(ownerOf),
-    limitRate(deps),
+    limitRate(take),
     answer(deps),
   ]
   for (const layer of layers) app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
@@ -96,8 +98,7 @@ function authenticate(ownerOf: ReturnType<typeof authenticator>): Layer {
 }
 
 /** A request without a route takes no token. Its answer shows the remaining tokens, like every authenticated answer. */
-function limitRate(deps: ServerDeps): Layer {
-  const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
+function limitRate(take: KeyLimits): Layer {
   return async (ctx, next) => {
     const { owner, match } = ctx.state
     const allowance = take[owner!.kind](`${owner!.keyId}:${owner!.environmentKind}`, match.is === 'found' ? 1 : 0)

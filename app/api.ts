@@ -43,7 +43,17 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
   const ready = readiness(watching)
   const measurements = metrics(ready)
   const checkAnswer = answerCheck({ share: config.answerCheckShare, onMismatch: 'log', log })
-  const { rateLimit, projectRateLimit, addressRateLimit, allowPrivateNetwork, leaseMs, host, metricsPort, metricsToken: token, trustedProxies } = config
+  const {
+    rateLimit,
+    projectRateLimit,
+    addressRateLimit,
+    allowPrivateNetwork,
+    leaseMs,
+    host,
+    metricsPort,
+    metricsToken: token,
+    trustedProxies,
+  } = config
   const listing = connect({ url: databaseUrl, name: 'perennial-listing', leaseMs, planOnce: true })
   const stepping = connect({ url: databaseUrl, name: 'perennial-stepping', leaseMs, max: 2 })
   // Four questions at a time, and each reads sets of users beside its own snapshot: with fewer connections they would wait for each other.

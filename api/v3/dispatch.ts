@@ -1,7 +1,7 @@
+import { type AppUser, findAppUser, noteSaid, type Said } from '../../domain/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
 import type { Detail } from '../../domain/refusal.ts'
-import { type AppUser, findAppUser, noteSeen, type Said } from '../../domain/users/seen-app.ts'
 import { details } from '../../schemas/details.ts'
 import { storable } from '../../schemas/formats.ts'
 import type { OperationDescription } from '../../schemas/generated/v3/operations.ts'
@@ -12,7 +12,7 @@ import { parseQuery } from '../query.ts'
 import { readBody } from '../read-body.ts'
 import type { StatementTurn } from '../request-turns.ts'
 import { invalidV3, userNotFound, V3Problem } from './errors.ts'
-import type { V3Operation } from './operation.ts'
+import { environmentsOf, type V3Operation } from './operation.ts'
 import { saidByHeaders, userInHeader } from './sdk-headers.ts'
 import { withoutNulls } from './without-nulls.ts'
 
@@ -27,7 +27,8 @@ export async function dispatchV3(
   deps: ApiDeps,
   check: AnswerCheck,
 ): Promise<{ status: number; body: string }> {
-  if (description.auth === 'secret' && request.owner.kind !== 'secret') throw new V3Problem('control_forbidden', 'Authorization error: secret key required')
+  if (description.auth === 'secret' && request.owner.kind !== 'secret')
+    throw new V3Problem('control_forbidden', 'Authorization error: secret key required')
   const input = await readInput(description, request)
   validate(description, input)
   const body = await execute(operation, request, input, deps)
@@ -36,7 +37,7 @@ export async function dispatchV3(
 }
 
 async function readInput(description: OperationDescription, { request, parameters, search }: ApiRequest): Promise<Input> {
-  const body = description.body ? withoutNulls(await readBody(request, description.body.limit)) : undefined
+  const body = description.body ? (withoutNulls(await readBody(request, description.body.limit)) ?? {}) : undefined
   const { values: query, faults } = parseQuery(search, description.query)
   const known = new Set(description.query.map(({ name }) => name))
   return { path: parameters, query, body, faults: faults.filter(({ field }) => known.has(field)) }
@@ -63,7 +64,16 @@ async function execute(operation: V3Operation, request: ApiRequest, input: Input
   const said = saidByHeaders(incoming.headers)
   const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
   const { path, query, body } = input
-  const call = (user: AppUser | undefined) => ({ path, query, body, owner, said, deps, db: deps.pool, ...placeOf(operation, request, user) })
+  const call = (user: AppUser | undefined) => ({
+    path,
+    query,
+    body,
+    owner,
+    said,
+    deps,
+    db: deps.pool,
+    ...placeOf(operation, request, user),
+  })
 
   if (operation.acts === 'at key')
     return inTurn(async db => {
@@ -88,17 +98,14 @@ async function execute(operation: V3Operation, request: ApiRequest, input: Input
 async function seen(db: Pool, owner: KeyOwner, id: string | undefined, said: Said): Promise<AppUser | undefined> {
   if (id === undefined || id === '' || !storable(id)) return undefined
   const user = await findAppUser(db, [owner.environment, owner.otherEnvironment], id)
-  if (user) await noteSeen(db, user, said)
+  if (user) await noteSaid(db, user, said)
   return user
 }
 
-export const otherKind = (kind: EnvironmentKind): EnvironmentKind => (kind === 'production' ? 'sandbox' : 'production')
-
 /** An operation on a user acts in the environment of the user, any other in that of the key. */
 function placeOf({ id }: V3Operation, { owner, requestId }: ApiRequest, user: AppUser | undefined) {
-  const isOther = user !== undefined && user.environment !== owner.environment
-  const environment = isOther ? owner.otherEnvironment : owner.environment
-  const environmentKind = isOther ? otherKind(owner.environmentKind) : owner.environmentKind
+  const environment = user?.environment ?? owner.environment
+  const environmentKind: EnvironmentKind = environment === environmentsOf(owner).production ? 'production' : 'sandbox'
   const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }
   return { environment, environmentKind, trail: { project: owner.project, environment, actor, operation: id, requestId } }
 }

@@ -63,9 +63,13 @@ export const invalidV3 = (details: Detail[], message: string = FIXED.invalid_dat
 export const userNotFound = (): V3Problem => new V3Problem('not_found', 'User not found')
 export const notFoundV3 = (message = 'Not found'): V3Problem => new V3Problem('not_found', message)
 
+const MAX_FIELDS = 100
+
 /** One entry a field, in the order in which the faults were found. */
 const fieldsOf = (details: Detail[]): V3Field[] =>
-  [...Map.groupBy(details, ({ field }) => field)].map(([name, faults]) => ({ name, messages: faults.map(({ message }) => message) }))
+  [...Map.groupBy(details, ({ field }) => field)]
+    .slice(0, MAX_FIELDS)
+    .map(([name, faults]) => ({ name, messages: faults.map(({ message }) => message) }))
 
 /** `publicUrl`: where the page of the errors is. `fields` stands with `invalid_data` only. */
 export function v3ErrorBody({ type, code, message, details }: V3Problem, publicUrl: string): V3ErrorBody {
@@ -73,16 +77,16 @@ export function v3ErrorBody({ type, code, message, details }: V3Problem, publicU
   return { error: { type, code, message }, _meta: { reference: `${publicUrl}/docs/errors#${code}`, ...(fields && { fields }) } }
 }
 
-/** What the domain found missing. A user may be erased while its request is under way. */
-const missing = (message: string): string => (/^user(_id)? not found$/.test(message) ? 'User not found' : 'Not found')
+/** A user may be erased while its request is under way. */
+export const isMissingUser = ({ message }: Refusal): boolean => /^user(_id)? not found$/.test(message)
 
 /** The answer of v3 for any thrown error, also for the errors that v4 shares with it. */
 export function v3ProblemOf(error: unknown): V3Problem {
   if (error instanceof V3Problem) return error
   const { status, headers, body } = problemOf(error)
-  const { code, message, type, details } = body.error
-  if (error instanceof Refusal && code === 'not_found') return notFoundV3(missing(message))
+  const { code, message, details } = body.error
+  if (error instanceof Refusal && code === 'not_found') return isMissingUser(error) ? userNotFound() : notFoundV3()
   if (!isCode(code)) return new V3Problem('relation_not_found', message)
   const isTransport = error instanceof Problem && code === 'invalid_request'
-  return new V3Problem(code, FIXED[code] ?? message, { ...(isTransport && { status }), ...(code === 'upstream_timeout' && { type }), details, headers })
+  return new V3Problem(code, FIXED[code] ?? message, { ...(isTransport && { status }), details, headers })
 }

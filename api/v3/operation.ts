@@ -1,7 +1,7 @@
 import type { Trail } from '../../domain/audit/record.ts'
+import type { AppUser, Said } from '../../domain/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
-import type { AppUser, Said } from '../../domain/users/seen-app.ts'
 import type { V3Answer, V3Id, V3Input } from '../../schemas/v3/operation-types.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { ApiDeps } from '../operation.ts'
@@ -22,8 +22,18 @@ export type V3Operation<Id extends V3Id = V3Id> =
   | { id: Id; acts: 'on user'; handle: (call: UserCall<Id>) => Answer<Id> }
   | { id: Id; acts: 'on user, in turns'; handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id> }
 
+/** Both environments of the key's project. */
+export const environmentsOf = ({ environment, otherEnvironment, environmentKind }: KeyOwner): Record<EnvironmentKind, number> =>
+  environmentKind === 'production'
+    ? { production: environment, sandbox: otherEnvironment }
+    : { production: otherEnvironment, sandbox: environment }
+
 /** An operation that needs no user. */
-export const atKey = <Id extends V3Id>(id: Id, handle: (call: V3Call<Id>) => Answer<Id>): V3Operation<Id> => ({ id, acts: 'at key', handle })
+export const atKey = <Id extends V3Id>(id: Id, handle: (call: V3Call<Id>) => Answer<Id>): V3Operation<Id> => ({
+  id,
+  acts: 'at key',
+  handle,
+})
 
 /** An operation on the user whom path or query names: 404 when there is none. */
 export const onUser = <Id extends V3Id>(id: Id, handle: (call: UserCall<Id>) => Answer<Id>): V3Operation<Id> => ({

@@ -5,17 +5,15 @@ import type { AnswerCheck } from '../dispatch.ts'
 import { Problem } from '../errors.ts'
 import { networkOf } from '../network-of.ts'
 import type { ApiDeps } from '../operation.ts'
-import { allowanceHeaders, type RateLimit, rateLimiter } from '../rate-limit.ts'
+import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '../rate-limit.ts'
 import { router } from '../router.ts'
 import { dispatchV3, type V3Route } from './dispatch.ts'
 import { invalidV3, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
 import { v3Routes } from './routes.ts'
 
-export type V3Deps = ApiDeps & {
+type V3Deps = ApiDeps & {
   log: Logger
   checkAnswer: AnswerCheck
-  rateLimit: RateLimit
-  projectRateLimit: RateLimit
   /** Of an address, for Project Keys, which are public, and for refused keys. */
   addressRateLimit: RateLimit
 }
@@ -26,18 +24,18 @@ const ALLOWED_HEADERS = `Authorization, Content-Type, Accept, Platform, Platform
 const MOST_ADDRESSES = 20_000
 
 /** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
-export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>): Layer {
+export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits): Layer {
   const find = router(v3Routes, { emptyLast: true })
-  const take = limits(deps)
+  const takeOfAddress = rateLimiter(deps.addressRateLimit, undefined, MOST_ADDRESSES)
   const answer: Layer = async ctx => {
     const owner = await ownerOf(ctx.req.headers.authorization, ctx.ip).catch(error => {
-      if (isUnauthorized(error)) take.address(networkOf(ctx.ip), 1)
+      if (isUnauthorized(error)) takeOfAddress(networkOf(ctx.ip), 1)
       throw error
     })
     ctx.state.owner = owner
     const route = routeOf(ctx.state.match)
-    if (owner.kind === 'project') take.address(networkOf(ctx.ip), 1)
-    const allowance = take[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
+    if (owner.kind === 'project') takeOfAddress(networkOf(ctx.ip), 1)
+    const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
     if (allowance) ctx.set(allowanceHeaders(allowance))
     ctx.state.operation = route.description.id
     const { match, requestId } = ctx.state
@@ -73,13 +71,6 @@ export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>)
 }
 
 const isUnauthorized = (error: unknown): boolean => error instanceof Problem && error.status === 401
-
-/** Buckets of this process; a request without a route takes from none. */
-const limits = ({ rateLimit, projectRateLimit, addressRateLimit }: V3Deps) => ({
-  secret: rateLimiter(rateLimit),
-  project: rateLimiter(projectRateLimit),
-  address: rateLimiter(addressRateLimit, undefined, MOST_ADDRESSES),
-})
 
 function routeOf(match: Parameters<Layer>[0]['state']['match']): V3Route {
   switch (match.is) {

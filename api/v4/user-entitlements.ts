@@ -4,10 +4,10 @@ import { type Grant, grantEntitlement, revokeEntitlement } from '../../domain/en
 import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
 import { now } from '../../domain/environment.ts'
 import { invalidField, notFound } from '../../domain/refusal.ts'
-import { productOf, sourceOf } from '../access.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { fullList } from '../pagination.ts'
 import { wholeSeconds } from '../time.ts'
+import { accessProduct, accessSource } from '../words.ts'
 
 const PERMISSION_SOURCE = { app_store: 'apple', play_store: 'google', stripe: 'stripe', paddle: 'paddle' } as const
 
@@ -19,10 +19,10 @@ const userEntitlement = (user: string, id: string, { isActive, shown }: UserEnti
   id,
   url: `/v4/users/${user}/entitlements/${id}`,
   is_active: isActive,
-  source: sourceOf(shown),
+  source: accessSource(shown),
   started_at: iso(shown.startedAt),
   expires_at: iso(shown.until),
-  ...productOf(shown),
+  ...accessProduct(shown),
 })
 
 const granted = (user: string, id: string, { starts_at, expires_at }: Grant) => ({

@@ -6,21 +6,20 @@ import { listProperties, type Property, propertyErrors, requireSaved, setPropert
 import { createUser, getUser, type User } from '../../domain/users/user.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { fullList } from '../pagination.ts'
-
-const WORD = { production: 'prod', sandbox: 'sandbox' } as const
+import { ENVIRONMENT_WORD } from '../words.ts'
 
 const user = ({ id, created_at, identity_id }: User, kind: EnvironmentKind) => ({
   object: 'user' as const,
   id,
   url: `/v4/users/${id}`,
-  environment: WORD[kind],
+  environment: ENVIRONMENT_WORD[kind],
   created_at,
   identity_id,
 })
 
 export const v4CreateUser = inTransaction('v4CreateUser', async ({ body, environment, environmentKind, trail, tx }) => {
-  if (body.environment !== WORD[environmentKind])
-    throw invalidField('environment', `must be ${WORD[environmentKind]}, the environment of the key`)
+  if (body.environment !== ENVIRONMENT_WORD[environmentKind])
+    throw invalidField('environment', `must be ${ENVIRONMENT_WORD[environmentKind]}, the environment of the key`)
   const made = user(await createUser(tx, environment), environmentKind)
   await audit(tx, trail, { resource: 'user', id: made.id, after: made, user: made.id })
   return { body: made }

@@ -6,7 +6,7 @@ import { notFound } from '../refusal.ts'
 import { type Condition, segmentIdsIn } from '../segments/condition.ts'
 import { allConditionsMet, withOverrides } from '../segments/evaluate.ts'
 import { loadProfile, type Overrides, type Profile } from '../segments/profile.ts'
-import { updateLastSeen } from '../users/last-seen.ts'
+import { noteSeen } from '../users/last-seen.ts'
 import { type Candidates, loadCandidates } from './candidates.ts'
 import { type Decision, decide, type NewAssignment } from './decide.ts'
 
@@ -36,7 +36,7 @@ export async function evaluate(pool: Pool, environment: Environment, user: strin
     ;({ answer, isSeenLate } = await transaction(pool, work, undefined, 'repeatable read', turn))
   }
   // After the transaction: it needs no snapshot, and a concurrent writer of the user's properties must not repeat the evaluation.
-  if (isSeenLate && !request.dryRun) await updateLastSeen(pool, environment, user)
+  if (isSeenLate && !request.dryRun) await noteSeen(pool, environment, user)
   return answer
 }
 

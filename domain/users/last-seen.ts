@@ -1,11 +1,14 @@
 import type { Db } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
-/** The user was seen now. Whoever was seen less than a second ago is not written. */
-export const updateLastSeen = (db: Db, environment: Environment, user: string) =>
+/** Whoever was seen less than so long ago (µs) is not written again. */
+export const SEEN_MICROS = 1_000_000
+
+/** The user was seen now. */
+export const noteSeen = (db: Db, environment: Environment, user: string) =>
   db.query({
-    name: 'update-last-seen',
+    name: 'note-seen',
     text: `update users set last_seen_at = environment_now($1)
-           where environment = $1 and id = $2 and last_seen_at <= environment_now($1) - interval '1 second'`,
+           where environment = $1 and id = $2 and last_seen_at <= environment_now($1) - interval '${SEEN_MICROS} microseconds'`,
     values: [environment, user],
   })

@@ -40,7 +40,23 @@ export async function requireUser(db: Db, environment: Environment, user: string
 }
 
 /** Creates a user with an id of the service, without an identity. */
-export async function createUser(tx: Tx, environment: Environment): Promise<User> {
+export const createUser = (tx: Tx, environment: Environment): Promise<User> => insertUser(tx, environment, userId())
+
+/** `among`: both environments of the project. */
+type ChosenUser = { project: number; environment: Environment; among: Environment[]; id: string }
+
+/**
+ * Creates a user with an id that the app chose; null when the project has a user with this id, in either environment. Creations with one id wait
+ * for each other: no index sees both environments.
+ */
+export async function createChosenUser(tx: Tx, { project, environment, among, id }: ChosenUser): Promise<User | null> {
+  await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.appUser, `${project}:${id}`])
+  // A statement of its own: its snapshot has what the lock has waited for.
+  const { rowCount } = await tx.query('select 1 from users where environment = any($1) and id = $2', [among, id])
+  return rowCount === 0 ? insertUser(tx, environment, id) : null
+}
+
+async function insertUser(tx: Tx, environment: Environment, id: string): Promise<User> {
   await lockCreationShared(tx, environment)
   const { rows } = await tx.query<User>(
     `with inserted as (
@@ -48,7 +64,7 @@ export async function createUser(tx: Tx, environment: Environment): Promise<User
        returning environment, no, id, created_at, identity_id
      ), marked as (${markInserted('inserted')})
      select id, created_at, identity_id from inserted`,
-    [environment, userId()],
+    [environment, id],
   )
   announceMarks(tx, environment)
   return rows[0]!

@@ -10,13 +10,7 @@ export interface paths {
                  */
                 "X-Request-Id"?: components["parameters"]["RequestId"];
             };
-            path: {
-                /**
-                 * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
-                 * @example QON_5f0c1d2e3b4a59687766554433221100
-                 */
-                id: components["parameters"]["Id"];
-            };
+            path?: never;
             cookie?: never;
         };
         /**
@@ -48,7 +42,7 @@ export interface paths {
             };
             path: {
                 /**
-                 * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
+                 * @description User id.
                  * @example QON_5f0c1d2e3b4a59687766554433221100
                  */
                 id: components["parameters"]["Id"];
@@ -533,10 +527,15 @@ export interface components {
          */
         IdentityId: string;
         /**
-         * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
+         * @description User id.
          * @example QON_5f0c1d2e3b4a59687766554433221100
          */
         Id: string;
+        /**
+         * @description The id of the new user, 1 to 256 characters of `[a-zA-Z0-9._-]`. `.` and `..` are none.
+         * @example QON_5f0c1d2e3b4a59687766554433221100
+         */
+        NewId: string;
     };
     requestBodies: never;
     headers: {
@@ -563,7 +562,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
+                 * @description User id.
                  * @example QON_5f0c1d2e3b4a59687766554433221100
                  */
                 id: components["parameters"]["Id"];
@@ -602,10 +601,10 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
+                 * @description The id of the new user, 1 to 256 characters of `[a-zA-Z0-9._-]`. `.` and `..` are none.
                  * @example QON_5f0c1d2e3b4a59687766554433221100
                  */
-                id: components["parameters"]["Id"];
+                id: components["parameters"]["NewId"];
             };
             cookie?: never;
         };
@@ -646,7 +645,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
+                 * @description User id.
                  * @example QON_5f0c1d2e3b4a59687766554433221100
                  */
                 id: components["parameters"]["Id"];
@@ -685,7 +684,7 @@ export interface operations {
             };
             path: {
                 /**
-                 * @description User id. A new one has 1 to 256 characters of `[a-zA-Z0-9._-]`.
+                 * @description User id.
                  * @example QON_5f0c1d2e3b4a59687766554433221100
                  */
                 id: components["parameters"]["Id"];

@@ -72,7 +72,7 @@ export const descriptions: readonly OperationDescription[] = [
     body: { limit: 1048576, required: false, itemsValidatedSeparately: false },
     query: [],
     validate: {
-      path: v.v3GetUserPath,
+      path: v.v3CreateUserPath,
       query: v.noQuery,
       body: v.v3CreateUserBody,
       answer: { 201: v.answerUser, 400: v.answerError, 401: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },

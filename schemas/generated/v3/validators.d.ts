@@ -6,6 +6,7 @@ export const answerUser: ValidateFunction
 export const answerError: ValidateFunction
 export const v3GetUserPath: ValidateFunction
 export const noQuery: ValidateFunction
+export const v3CreateUserPath: ValidateFunction
 export const v3CreateUserBody: ValidateFunction
 export const answerPropertyList: ValidateFunction
 export const answerPropertyResult: ValidateFunction

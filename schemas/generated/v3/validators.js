@@ -616,9 +616,97 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
   validate15.errors = vErrors;
   return errors === 0;
 }
-var v3CreateUserBody = validate16;
-var schema20 = { "type": "object", "properties": { "environment": { "type": "string", "enum": ["prod", "sandbox"] } }, "$id": "input:UserInput" };
+var v3CreateUserPath = validate16;
+var pattern0 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "u");
 function validate16(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 256) {
+          const err2 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats0(data0)) {
+          const err4 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern0.test(data0)) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as QON_5f0c1d2e3b4a59687766554433221100" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate16.errors = vErrors;
+  return errors === 0;
+}
+var v3CreateUserBody = validate17;
+var schema21 = { "type": "object", "properties": { "environment": { "type": "string", "enum": ["prod", "sandbox"] } }, "$id": "input:UserInput" };
+function validate17(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -635,7 +723,7 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "prod" || data0 === "sandbox")) {
-        const err1 = { instancePath: instancePath + "/environment", schemaPath: "input:UserInput/properties/environment/enum", keyword: "enum", params: { allowedValues: schema20.properties.environment.enum } };
+        const err1 = { instancePath: instancePath + "/environment", schemaPath: "input:UserInput/properties/environment/enum", keyword: "enum", params: { allowedValues: schema21.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err1];
         } else {
@@ -653,11 +741,11 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate16.errors = vErrors;
+  validate17.errors = vErrors;
   return errors === 0;
 }
-var answerPropertyList = validate17;
-function validate17(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPropertyList = validate18;
+function validate18(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -736,11 +824,11 @@ function validate17(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate17.errors = vErrors;
+  validate18.errors = vErrors;
   return errors === 0;
 }
-var answerPropertyResult = validate18;
-function validate18(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPropertyResult = validate19;
+function validate19(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -775,8 +863,8 @@ function validate18(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.savedProperties !== void 0) {
-      if (!validate17(data.savedProperties, { instancePath: instancePath + "/savedProperties", parentData: data, parentDataProperty: "savedProperties", rootData })) {
-        vErrors = vErrors === null ? validate17.errors : vErrors.concat(validate17.errors);
+      if (!validate18(data.savedProperties, { instancePath: instancePath + "/savedProperties", parentData: data, parentDataProperty: "savedProperties", rootData })) {
+        vErrors = vErrors === null ? validate18.errors : vErrors.concat(validate18.errors);
         errors = vErrors.length;
       }
     }
@@ -878,11 +966,11 @@ function validate18(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate18.errors = vErrors;
+  validate19.errors = vErrors;
   return errors === 0;
 }
-var v3CreateUserPropertiesBody = validate20;
-function validate20(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateUserPropertiesBody = validate21;
+function validate21(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1020,11 +1108,11 @@ function validate20(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate20.errors = vErrors;
+  validate21.errors = vErrors;
   return errors === 0;
 }
-var answerIdentity = validate21;
-function validate21(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIdentity = validate22;
+function validate22(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1111,12 +1199,12 @@ function validate21(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate21.errors = vErrors;
+  validate22.errors = vErrors;
   return errors === 0;
 }
-var v3GetIdentityPath = validate22;
-var pattern0 = new RegExp("^[^\\x00-\\x1f\\x7f-\\x9f]+$", "u");
-function validate22(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3GetIdentityPath = validate23;
+var pattern1 = new RegExp("^[^\\x00-\\x1f\\x7f-\\x9f]+$", "u");
+function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1171,7 +1259,7 @@ function validate22(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern0.test(data0)) {
+        if (!pattern1.test(data0)) {
           const err5 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/pattern", keyword: "pattern", params: { hint: "text without control characters, such as customer-1042" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -1199,11 +1287,11 @@ function validate22(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate22.errors = vErrors;
+  validate23.errors = vErrors;
   return errors === 0;
 }
-var v3CreateIdentityBody = validate23;
-function validate23(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateIdentityBody = validate24;
+function validate24(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1239,14 +1327,14 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate23.errors = vErrors;
+  validate24.errors = vErrors;
   return errors === 0;
 }
-var answerEntitlementList = validate24;
-var schema30 = { "type": "object", "required": ["object", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "data": { "type": "array", "items": { "$ref": "answer:Entitlement" } } }, "$id": "answer:EntitlementList" };
-var schema31 = { "type": "object", "required": ["id", "active", "started", "source"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "active": { "type": "boolean" }, "started": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "source": { "type": "string", "enum": ["appstore", "playstore", "stripe", "paddle", "manual", "unknown"] }, "product": { "$ref": "answer:EntitlementProduct" } }, "$id": "answer:Entitlement" };
-var schema34 = { "type": "object", "required": ["product_id"], "additionalProperties": false, "properties": { "product_id": { "type": "string", "minLength": 1 }, "subscription": { "type": "object", "required": ["renew_state", "current_period_type"], "additionalProperties": false, "properties": { "renew_state": { "type": "string", "enum": ["will_renew", "canceled", "billing_issue", "non_renewable"] }, "current_period_type": { "type": "string", "enum": ["normal", "trial", "intro"] } } } }, "$id": "answer:EntitlementProduct" };
-function validate25(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEntitlementList = validate25;
+var schema31 = { "type": "object", "required": ["object", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "data": { "type": "array", "items": { "$ref": "answer:Entitlement" } } }, "$id": "answer:EntitlementList" };
+var schema32 = { "type": "object", "required": ["id", "active", "started", "source"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "active": { "type": "boolean" }, "started": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "source": { "type": "string", "enum": ["appstore", "playstore", "stripe", "paddle", "manual", "unknown"] }, "product": { "$ref": "answer:EntitlementProduct" } }, "$id": "answer:Entitlement" };
+var schema35 = { "type": "object", "required": ["product_id"], "additionalProperties": false, "properties": { "product_id": { "type": "string", "minLength": 1 }, "subscription": { "type": "object", "required": ["renew_state", "current_period_type"], "additionalProperties": false, "properties": { "renew_state": { "type": "string", "enum": ["will_renew", "canceled", "billing_issue", "non_renewable"] }, "current_period_type": { "type": "string", "enum": ["normal", "trial", "intro"] } } } }, "$id": "answer:EntitlementProduct" };
+function validate26(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1407,7 +1495,7 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "appstore" || data4 === "playstore" || data4 === "stripe" || data4 === "paddle" || data4 === "manual" || data4 === "unknown")) {
-        const err15 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema31.properties.source.enum } };
+        const err15 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema32.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -1505,7 +1593,7 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data8 === "will_renew" || data8 === "canceled" || data8 === "billing_issue" || data8 === "non_renewable")) {
-                const err24 = { instancePath: instancePath + "/product/subscription/renew_state", schemaPath: "answer:EntitlementProduct/properties/subscription/properties/renew_state/enum", keyword: "enum", params: { allowedValues: schema34.properties.subscription.properties.renew_state.enum } };
+                const err24 = { instancePath: instancePath + "/product/subscription/renew_state", schemaPath: "answer:EntitlementProduct/properties/subscription/properties/renew_state/enum", keyword: "enum", params: { allowedValues: schema35.properties.subscription.properties.renew_state.enum } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -1526,7 +1614,7 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data9 === "normal" || data9 === "trial" || data9 === "intro")) {
-                const err26 = { instancePath: instancePath + "/product/subscription/current_period_type", schemaPath: "answer:EntitlementProduct/properties/subscription/properties/current_period_type/enum", keyword: "enum", params: { allowedValues: schema34.properties.subscription.properties.current_period_type.enum } };
+                const err26 = { instancePath: instancePath + "/product/subscription/current_period_type", schemaPath: "answer:EntitlementProduct/properties/subscription/properties/current_period_type/enum", keyword: "enum", params: { allowedValues: schema35.properties.subscription.properties.current_period_type.enum } };
                 if (vErrors === null) {
                   vErrors = [err26];
                 } else {
@@ -1564,10 +1652,10 @@ function validate25(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate25.errors = vErrors;
+  validate26.errors = vErrors;
   return errors === 0;
 }
-function validate24(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate25(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1613,7 +1701,7 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "list")) {
-        const err4 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema30.properties.object.enum } };
+        const err4 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema31.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -1627,8 +1715,8 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
       if (Array.isArray(data1)) {
         const len0 = data1.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate25(data1[i0], { instancePath: instancePath + "/data/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate25.errors : vErrors.concat(validate25.errors);
+          if (!validate26(data1[i0], { instancePath: instancePath + "/data/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate26.errors : vErrors.concat(validate26.errors);
             errors = vErrors.length;
           }
         }
@@ -1651,11 +1739,11 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate24.errors = vErrors;
+  validate25.errors = vErrors;
   return errors === 0;
 }
-var v3ListUserEntitlementsPath = validate27;
-function validate27(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3ListUserEntitlementsPath = validate28;
+function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1711,12 +1799,12 @@ function validate27(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate27.errors = vErrors;
+  validate28.errors = vErrors;
   return errors === 0;
 }
-var answerGrant = validate28;
-var schema36 = { "type": "object", "required": ["id", "active", "started", "source"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "active": { "type": "boolean" }, "started": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "source": { "type": "string", "enum": ["manual"] } }, "$id": "answer:Grant" };
-function validate28(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerGrant = validate29;
+var schema37 = { "type": "object", "required": ["id", "active", "started", "source"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "active": { "type": "boolean" }, "started": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "source": { "type": "string", "enum": ["manual"] } }, "$id": "answer:Grant" };
+function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1877,7 +1965,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data4 === "manual")) {
-        const err15 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema36.properties.source.enum } };
+        const err15 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema37.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -1895,11 +1983,11 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate28.errors = vErrors;
+  validate29.errors = vErrors;
   return errors === 0;
 }
-var v3GrantUserEntitlementBody = validate29;
-function validate29(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3GrantUserEntitlementBody = validate30;
+function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1944,11 +2032,11 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate29.errors = vErrors;
+  validate30.errors = vErrors;
   return errors === 0;
 }
-var answerNothing = validate30;
-function validate30(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNothing = validate31;
+function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -1980,11 +2068,11 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate30.errors = vErrors;
+  validate31.errors = vErrors;
   return errors === 0;
 }
-var v3RevokeUserEntitlementPath = validate31;
-function validate31(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3RevokeUserEntitlementPath = validate32;
+function validate32(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -2071,7 +2159,7 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate31.errors = vErrors;
+  validate32.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -2086,6 +2174,7 @@ export {
   noQuery,
   v3CreateIdentityBody,
   v3CreateUserBody,
+  v3CreateUserPath,
   v3CreateUserPropertiesBody,
   v3GetIdentityPath,
   v3GetUserPath,

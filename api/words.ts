@@ -1,13 +1,15 @@
 import type { AccessSource } from '../domain/entitlements/fold.ts'
 
-// What v4 and v3 say in the same words of the source of an entitlement.
+// What v4 and v3 say in the same words.
+
+export const ENVIRONMENT_WORD = { production: 'prod', sandbox: 'sandbox' } as const
 
 const SOURCE = { app_store: 'appstore', play_store: 'playstore', stripe: 'stripe', paddle: 'paddle' } as const
 
-export const sourceOf = (shown: AccessSource) => (shown.kind === 'grant' ? ('manual' as const) : SOURCE[shown.store])
+export const accessSource = (shown: AccessSource) => (shown.kind === 'grant' ? ('manual' as const) : SOURCE[shown.store])
 
 /** The field `product`, unless the entitlement was granted. */
-export const productOf = (shown: AccessSource) => {
+export const accessProduct = (shown: AccessSource) => {
   if (shown.kind === 'grant') return {}
   const { product, subscription } = shown
   return {

@@ -1,22 +1,19 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { writeUsers } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import type { EventInput } from '../events/item.ts'
 import { type FoundUser, findUsers } from '../events/look-up.ts'
-import { TRAIT_COLUMNS, updateOrigin, updateTraits, updateLastSeen as updateTraitOfSight } from '../events/traits.ts'
+import { TRAIT_COLUMNS, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
 import { mark } from '../marks/mark.ts'
-import { updateLastSeen } from './last-seen.ts'
-import { lockUsers } from './user.ts'
+import { noteSeen, SEEN_MICROS } from '../users/last-seen.ts'
+import { lockUsers } from '../users/user.ts'
+import { writeUsers } from './write-users.ts'
 
 /** What an app tells of itself and its device. */
 export type Said = Pick<EventInput, 'platform' | 'device' | 'app'>
 
 /** A user of a project, in either environment. `no`: its number in the environment. `now` in µs, by the clock of that environment. */
 export type AppUser = FoundUser & { environment: Environment; no: number; created_at: string; now: number }
-
-/** Whoever is seen again this soon (µs) is not written again. */
-const SEEN_MICROS = 60_000_000
 
 /** Finds the user in whichever of the project's environments it is. An id is in one of them only. */
 export async function findAppUser(db: Db, environments: Environment[], id: string): Promise<AppUser | undefined> {
@@ -40,14 +37,13 @@ function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; i
 }
 
 /**
- * Stores what the app says as the last known values of its user, and that the user was seen. Nothing is written when nothing is new, and the time
- * of the last sight at most once a minute.
+ * Stores what the app says as the last known values of its user, and that the user was seen. Nothing is written when nothing is new.
  */
-export async function noteSeen(pool: Pool, user: AppUser, said: Said): Promise<void> {
+export async function noteSaid(pool: Pool, user: AppUser, said: Said): Promise<void> {
   const { environment, id, now } = user
   if (takeOver({ ...user }, said, now).isNew) return transaction(pool, tx => write(tx, user, said))
   if (user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
-  await updateLastSeen(pool, environment, id)
+  await noteSeen(pool, environment, id)
 }
 
 async function write(tx: Tx, { environment, id, now }: AppUser, said: Said): Promise<void> {
@@ -55,7 +51,7 @@ async function write(tx: Tx, { environment, id, now }: AppUser, said: Said): Pro
   const traits = (await findUsers(tx, environment, 'id', [id])).get(id)
   if (!traits) return
   const { isNew, isOrigin } = takeOver(traits, said, now)
-  const isSeen = updateTraitOfSight(traits, now, now)
+  const isSeen = updateLastSeen(traits, now, now)
   if (isNew || isSeen) await writeUsers(tx, environment, new Map([[id, traits]]))
   if (isOrigin) await mark(tx, environment, [id])
 }

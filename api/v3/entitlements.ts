@@ -1,0 +1,79 @@
+import { audit } from '../../domain/audit/record.ts'
+import type { UserEntitlement } from '../../domain/entitlements/fold.ts'
+import { type Grant, grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
+import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
+import { now } from '../../domain/environment.ts'
+import { Refusal } from '../../domain/refusal.ts'
+import { transaction } from '../../store/transaction.ts'
+import { unixSeconds, wholeSeconds } from '../time.ts'
+import { accessProduct, accessSource } from '../words.ts'
+import { isMissingUser, V3Problem } from './errors.ts'
+import { onUser } from './operation.ts'
+
+const entitlement = (id: string, { isActive, shown }: UserEntitlement) => ({
+  id,
+  active: isActive,
+  started: unixSeconds(shown.startedAt),
+  ...(Number.isFinite(shown.until) && { expires: unixSeconds(shown.until) }),
+  source: accessSource(shown),
+  ...accessProduct(shown),
+})
+
+export const v3ListUserEntitlements = onUser('v3ListUserEntitlements', async ({ environment, user, db }) => ({
+  object: 'list' as const,
+  data: (await userEntitlementsOf(db, environment, user.id)).map(({ entitlement: id, hold }) => entitlement(id, hold)),
+}))
+
+const granted = (id: string, { starts_at, expires_at }: Grant) => ({
+  id,
+  active: true,
+  started: unixSeconds(starts_at),
+  ...(expires_at !== null && { expires: unixSeconds(expires_at) }),
+  source: 'manual' as const,
+})
+
+const LAST_SECOND = 253_402_300_799
+const wrongEnd = () =>
+  new V3Problem(
+    'invalid_entitlement_data',
+    'Invalid expires at value has been provided, should be in unix timestamp format in seconds in future',
+  )
+
+/** What v3 says to the refusals of a grant. */
+async function inWordsOfV3<T>(work: Promise<T>): Promise<T> {
+  try {
+    return await work
+  } catch (error) {
+    if (!(error instanceof Refusal)) throw error
+    if (error.code === 'paid_entitlement')
+      throw new V3Problem('invalid_entitlement_data', 'Entitlement is granted by a purchase', { status: 422, type: 'logical' })
+    if (error.code === 'not_found' && !isMissingUser(error))
+      throw new V3Problem('invalid_entitlement_data', 'Invalid entitlement uid, no such entitlement found')
+    throw error
+  }
+}
+
+export const v3GrantUserEntitlement = onUser('v3GrantUserEntitlement', async ({ body, environment, user, trail, db }) => {
+  const { id, expires } = body
+  const isTime = typeof expires === 'number' && Number.isInteger(expires) && expires <= LAST_SECOND
+  if (!isTime || expires <= unixSeconds(await now(db, environment))) throw wrongEnd()
+  const grant = { user: user.id, entitlement: id, expiresAt: wholeSeconds(expires * 1000), keepsActive: true }
+  const work = transaction(db, async tx => {
+    const { before, after } = await grantEntitlement(tx, environment, grant)
+    if (after !== before) {
+      const said = { before: before && granted(id, before), after: granted(id, after) }
+      await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...said })
+    }
+    return after
+  })
+  return granted(id, await inWordsOfV3(work))
+})
+
+export const v3RevokeUserEntitlement = onUser('v3RevokeUserEntitlement', async ({ path: { id }, environment, user, trail, db }) => {
+  const work = transaction(db, async tx => {
+    const before = await revokeEntitlement(tx, environment, user.id, id)
+    if (before) await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, before: granted(id, before) })
+  })
+  await inWordsOfV3(work)
+  return {}
+})
