@@ -26,10 +26,11 @@ export type OperationalDeps = {
 const DESCRIPTION = new URL('../schemas/generated/openapi.json', import.meta.url)
 const DOCS = new URL('../web/docs/', import.meta.url)
 const SWAGGER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui-dist/swagger-ui.css'))
-/** The reference page with all of its files, and the page about figures. They load nothing from other servers. */
+/** The reference page with all of its files, and the pages about figures and errors. They load nothing from other servers. */
 const PAGE: Record<string, URL> = {
   '/docs': new URL('index.html', DOCS),
   '/docs/analytics': new URL('analytics.html', DOCS),
+  '/docs/errors': new URL('errors.html', DOCS),
   '/docs/page.js': new URL('page.js', DOCS),
   '/docs/swagger-ui.css': new URL('swagger-ui.css', SWAGGER),
   '/docs/swagger-ui-bundle.js': new URL('swagger-ui-bundle.js', SWAGGER),

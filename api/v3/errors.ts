@@ -2,7 +2,7 @@ import { type Detail, Refusal } from '../../domain/refusal.ts'
 import { type ErrorType, Problem, problemOf } from '../errors.ts'
 
 /** Every error code of v3 with its usual status and type. */
-const CATALOGUE = {
+export const V3_CATALOGUE = {
   invalid_data: [400, 'request'],
   invalid_request: [400, 'request'],
   invalid_entitlement_data: [400, 'request'],
@@ -19,8 +19,8 @@ const CATALOGUE = {
   upstream_timeout: [504, 'internal'],
 } as const satisfies Record<string, readonly [number, ErrorType]>
 
-export type V3Code = keyof typeof CATALOGUE
-const isCode = (code: string): code is V3Code => Object.hasOwn(CATALOGUE, code)
+export type V3Code = keyof typeof V3_CATALOGUE
+const isCode = (code: string): code is V3Code => Object.hasOwn(V3_CATALOGUE, code)
 
 /** Texts that clients in the field compare with. */
 const FIXED: Partial<Record<V3Code, string>> = {
@@ -49,7 +49,7 @@ export class V3Problem extends Error {
 
   constructor(code: V3Code, message: string, { status, type, details = [], headers = {} }: ProblemOptions = {}) {
     super(message)
-    const [usualStatus, usualType] = CATALOGUE[code]
+    const [usualStatus, usualType] = V3_CATALOGUE[code]
     this.code = code
     this.status = status ?? usualStatus
     this.type = type ?? usualType

@@ -1,3 +1,4 @@
+import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
 import type { authenticator } from '../authenticate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
@@ -19,6 +20,8 @@ type V3Deps = ApiDeps & {
 }
 
 const PATH = /^\/v3(\/|$)/
+const DESCRIPTION_PATH = '/v3/openapi.json'
+const DESCRIPTION = new URL('../../schemas/generated/v3/openapi.json', import.meta.url)
 const ALLOWED_HEADERS = `Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger`
 /** Addresses that are remembered. Beyond them the one that was not seen for the longest time is forgotten. */
 const MOST_ADDRESSES = 20_000
@@ -26,6 +29,7 @@ const MOST_ADDRESSES = 20_000
 /** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
 export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits): Layer {
   const find = router(v3Routes, { emptyLast: true })
+  const description = readFile(DESCRIPTION, 'utf8')
   const takeOfAddress = rateLimiter(deps.addressRateLimit, undefined, MOST_ADDRESSES)
   const answer: Layer = async ctx => {
     const owner = await ownerOf(ctx.req.headers.authorization, ctx.ip).catch(error => {
@@ -58,7 +62,10 @@ export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>,
       return
     }
     try {
-      await find(ctx, () => answer(ctx, next))
+      if (ctx.path === DESCRIPTION_PATH && (ctx.method === 'GET' || ctx.method === 'HEAD')) {
+        ctx.state.route = DESCRIPTION_PATH
+        ctx.body = await description
+      } else await find(ctx, () => answer(ctx, next))
     } catch (error) {
       const problem = v3ProblemOf(error)
       if (problem.status >= 500) deps.log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')

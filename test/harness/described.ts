@@ -38,11 +38,11 @@ export const whole = (schema: Schema): Schema => {
   return target === schema ? schema : whole(target)
 }
 
-export const operationsOf = (described: Document): Described[] =>
+export const operationsOf = (described: Document, version: 'v3' | 'v4' = 'v4'): Described[] =>
   Object.entries(described.paths).flatMap(([path, item]) =>
     methods.flatMap(method => {
       const operation = item[method]
-      return operation && path.startsWith('/v4/') ? [rowOf(described, path, method, operation, item.parameters ?? [])] : []
+      return operation && path.startsWith(`/${version}/`) ? [rowOf(described, path, method, operation, item.parameters ?? [])] : []
     }),
   )
 

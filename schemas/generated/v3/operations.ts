@@ -55,7 +55,7 @@ export const descriptions: readonly OperationDescription[] = [
       path: v.v3GetUserPath,
       query: v.noQuery,
       body: null,
-      answer: { 200: v.answerUser, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 200: v.answerUser, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
@@ -95,7 +95,7 @@ export const descriptions: readonly OperationDescription[] = [
       path: v.v3GetUserPath,
       query: v.noQuery,
       body: null,
-      answer: { 200: v.answerPropertyList, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 200: v.answerPropertyList, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {
@@ -175,7 +175,7 @@ export const descriptions: readonly OperationDescription[] = [
       path: v.v3ListUserEntitlementsPath,
       query: v.noQuery,
       body: null,
-      answer: { 200: v.answerEntitlementList, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 200: v.answerEntitlementList, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

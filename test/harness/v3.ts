@@ -1,0 +1,58 @@
+// Requests as client SDKs send them: the path as it stands, and the bytes of the answer.
+import { request } from 'node:http'
+import type { TestApi } from './api.ts'
+
+export type V3Answer = {
+  status: number
+  headers: Record<string, string | string[] | undefined>
+  text: string
+  // biome-ignore lint/suspicious/noExplicitAny: answers of every shape; the server validates them against the description
+  body: any
+}
+type V3Options = { key?: string | null; body?: unknown; raw?: string; headers?: Record<string, string> }
+export type V3Client = (method: string, path: string, options?: V3Options) => Promise<V3Answer>
+
+/** With the Project Key, unless another is given. Every answer but that of `OPTIONS` and `HEAD` must be JSON without null, for every origin. */
+export const v3Client =
+  (api: TestApi): V3Client =>
+  (method, path, { key = api.project.projectKey, body, raw, headers = {} } = {}) =>
+    new Promise((resolve, reject) => {
+      const bytes = raw ?? (body === undefined ? undefined : JSON.stringify(body))
+      const sent = {
+        ...(key !== null && { Authorization: `Bearer ${key}` }),
+        ...(bytes !== undefined && { 'Content-Type': 'application/json', 'Content-Length': String(Buffer.byteLength(bytes)) }),
+        ...headers,
+      }
+      const { hostname, port } = new URL(api.url)
+      const asked = request({ hostname, port, method, path, headers: sent }, answer => {
+        const chunks: Buffer[] = []
+        answer.on('data', chunk => chunks.push(chunk))
+        answer.on('end', () => {
+          const text = Buffer.concat(chunks).toString()
+          try {
+            const isEmpty = method === 'OPTIONS' || method === 'HEAD'
+            const status = answer.statusCode!
+            resolve({ status, headers: answer.headers, text, body: isEmpty ? undefined : checked(answer.headers, text) })
+          } catch (error) {
+            reject(error)
+          }
+        })
+      })
+      asked.on('error', reject)
+      asked.end(bytes)
+    })
+
+function checked(headers: V3Answer['headers'], text: string): unknown {
+  if (headers['content-type'] !== 'application/json; charset=utf-8') throw new Error(`Content-Type is ${headers['content-type']}: ${text}`)
+  if (headers['access-control-allow-origin'] !== '*') throw new Error(`not for every origin: ${text}`)
+  return JSON.parse(text, (name, value) => {
+    if (value === null) throw new Error(`${name} is null: ${text}`)
+    return value
+  })
+}
+
+/** The error as the service at `url` answers it. */
+export const v3Error = (api: TestApi, type: string, code: string, message: string, fields?: object[]) => ({
+  error: { type, code, message },
+  _meta: { reference: `${api.url}/docs/errors#${code}`, ...(fields && { fields }) },
+})
