@@ -1,20 +1,36 @@
 import { randomUUID } from 'node:crypto'
 import type { Server } from 'node:http'
+import { CORS, isV3Path, V3Problem, v3ErrorBody } from './v3/errors.ts'
 
 /** The limit of request line and headers together. */
 export const HEADER_BYTES = 16 * 1024
 
-/** Answers malformed or oversized headers in the shape of every other error. Node refuses such a request before any layer of the API. */
-export function refuseRaw(server: Server): void {
-  server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
+const TARGET = /^[A-Z]+ (\/[^ ?]*)/
+
+/**
+ * Answers malformed or oversized headers in the shape of every other error. Node refuses such a request before any layer of the API.
+ * `publicUrl`: where the page of the errors is.
+ */
+export function refuseRaw(server: Server, publicUrl: () => string): void {
+  server.on('clientError', (error: NodeJS.ErrnoException & { rawPacket?: Buffer }, socket) => {
     if (!socket.writable || error.code === 'ECONNRESET') return void socket.destroy()
     const tooLarge = error.code === 'HPE_HEADER_OVERFLOW'
     const message = tooLarge ? `request line and headers are larger than ${HEADER_BYTES} bytes` : 'this is no HTTP request'
-    const body = JSON.stringify({ error: { type: 'request', code: 'invalid_request', message } })
     const status = tooLarge ? '413 Content Too Large' : '400 Bad Request'
-    socket.end(
-      `HTTP/1.1 ${status}\r\nContent-Type: application/json; charset=utf-8\r\nCache-Control: no-cache\r\nX-Request-Id: ${randomUUID()}\r\n` +
-        `Content-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n${body}`,
-    )
+    // Of what has arrived in one piece; of a request in pieces this may be a later one.
+    const path = TARGET.exec(error.rawPacket?.toString('latin1', 0, 256) ?? '')?.[1]
+    const isV3 = path !== undefined && isV3Path(path)
+    const problem = { type: 'request', code: 'invalid_request', message }
+    const body = JSON.stringify(isV3 ? v3ErrorBody(new V3Problem('invalid_request', message), publicUrl()) : { error: problem })
+    const headers = {
+      'Content-Type': 'application/json; charset=utf-8',
+      'Cache-Control': 'no-cache',
+      'X-Request-Id': randomUUID(),
+      ...(isV3 && CORS),
+      'Content-Length': Buffer.byteLength(body),
+      Connection: 'close',
+    }
+    const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`)
+    socket.end(`HTTP/1.1 ${status}\r\n${lines.join('')}\r\n${body}`)
   })
 }

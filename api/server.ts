@@ -148,10 +148,10 @@ export type Listening = { port: number; close(): Promise<void> }
 type Place = { port: number; host?: string | undefined }
 
 /** Serves the API. */
-export const listen = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(application(deps), place)
+export const listen = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(application(deps), place, deps)
 
 /** Serves health, readiness and metrics, and nothing else, on a port of their own. */
-export const listenForFigures = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(figuresOnly(deps), place)
+export const listenForFigures = (deps: ServerDeps, place: Place): Promise<Listening> => serveApp(figuresOnly(deps), place, deps)
 
 function figuresOnly(deps: ServerDeps): App {
   const app: App = new Koa()
@@ -166,10 +166,10 @@ function figuresOnly(deps: ServerDeps): App {
 }
 
 /** `close` ends idle connections at once and waits for the requests in progress. */
-async function serveApp(app: App, { port, host }: Place): Promise<Listening> {
+async function serveApp(app: App, { port, host }: Place, deps: ServerDeps): Promise<Listening> {
   const handle = app.callback()
   const server = createServer({ maxHeaderSize: HEADER_BYTES, requestTimeout: 120_000, keepAliveTimeout: 65_000 }, handle)
-  refuseRaw(server)
+  refuseRaw(server, () => deps.publicUrl)
   const close = promptClose(server)
   await new Promise<void>((resolve, reject) => {
     server.once('error', reject)

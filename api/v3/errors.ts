@@ -31,6 +31,12 @@ const FIXED: Partial<Record<V3Code, string>> = {
   network_error: 'Store is not reachable',
 }
 
+/** Whether a path belongs to v3, and so its errors have this shape. */
+export const isV3Path = (path: string): boolean => /^\/v3(\/|$)/.test(path)
+
+/** On every answer, errors too: without them a page of another origin could not read it. */
+export const CORS = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' }
+
 type V3Field = { name: string; messages: string[] }
 export type V3ErrorBody = {
   error: { type: ErrorType; code: V3Code; message: string }

@@ -9,7 +9,7 @@ import type { ApiDeps } from '../operation.ts'
 import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '../rate-limit.ts'
 import { router } from '../router.ts'
 import { dispatchV3, type V3Route } from './dispatch.ts'
-import { invalidV3, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
+import { CORS, invalidV3, isV3Path, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
 import { v3Routes } from './routes.ts'
 
 type V3Deps = ApiDeps & {
@@ -19,7 +19,6 @@ type V3Deps = ApiDeps & {
   addressRateLimit: RateLimit
 }
 
-const PATH = /^\/v3(\/|$)/
 const DESCRIPTION_PATH = '/v3/openapi.json'
 const DESCRIPTION = new URL('../../schemas/generated/v3/openapi.json', import.meta.url)
 const ALLOWED_HEADERS = `Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger`
@@ -50,8 +49,8 @@ export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>,
     ctx.body = body
   }
   return async (ctx, next) => {
-    if (!PATH.test(ctx.path)) return next()
-    ctx.set({ 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' })
+    if (!isV3Path(ctx.path)) return next()
+    ctx.set(CORS)
     if (ctx.method === 'OPTIONS') {
       ctx.set({
         'Access-Control-Allow-Methods': 'GET, POST, DELETE, OPTIONS',

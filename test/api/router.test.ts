@@ -5,12 +5,14 @@ import { describe, expect, test } from 'vitest'
 import type { Context } from '../../api/context.ts'
 import { router } from '../../api/router.ts'
 import { routes } from '../../api/routes.ts'
+import { v3Routes } from '../../api/v3/routes.ts'
 
 const app = new Koa()
-const layer = router(routes)
+const v4 = router(routes)
+const v3 = router(v3Routes, { emptyLast: true })
 
 /** The match that the layer passes to the next one, which it must call once. */
-async function match(method: string, path: string): Promise<Record<string, unknown>> {
+async function match(method: string, path: string, layer = v4): Promise<Record<string, unknown>> {
   const request = Object.assign(new IncomingMessage(new Socket()), { method, url: path })
   const ctx = app.createContext(request, new ServerResponse(request)) as unknown as Context
   let calls = 0
@@ -70,3 +72,21 @@ test.each([
   '/v4/users%2Fx',
   '/v4/__proto__',
 ])('%s has no route', async path => expect(await match('GET', path)).toEqual({ is: 'none' }))
+
+describe('every route of v3', () => {
+  test.each(v3Routes.map(({ description: { id, method, path } }) => [id, method, path] as const))('%s', async (id, method, path) => {
+    const names = [...path.matchAll(/\{(\w+)\}/g)].map(([, name]) => name!)
+    const filled = (value: string) => path.replaceAll(/\{\w+\}/g, value)
+    const parameters = (value: string) => Object.fromEntries(names.map(name => [name, value]))
+    for (const [sent, read] of [
+      ['QON_1', 'QON_1'],
+      ['a@b:c', 'a@b:c'],
+      ['a%2Fb%2541%C3%A9', 'a/b%41é'],
+      ['a%20b', 'a b'],
+      ['', ''],
+    ] as const)
+      expect(await match(method, filled(sent), v3)).toEqual({ id, ...parameters(read) })
+    expect(await match(method, `${filled('QON_1')}%ff`, v3)).toEqual({ is: 'malformed' })
+    expect(await match('PUT', filled('QON_1'), v3)).toMatchObject({ is: 'method', allow: expect.stringContaining(method) })
+  })
+})

@@ -69,6 +69,14 @@ describe('routes', () => {
     expect(await v3('POST', '/v3/users/')).toMatchObject({ status: 400, body: { _meta: { fields: [{ name: 'id' }] } } })
   })
 
+  test('an address that is too long has the shape of v3, too', async () => {
+    const answer = await v3('GET', `/v3/users/${'x'.repeat(20_000)}`)
+    const message = 'request line and headers are larger than 16384 bytes'
+    // Deno has another parser: it reads a longer request line.
+    if ('Deno' in globalThis) expect(answer.status).toBeGreaterThanOrEqual(400)
+    else expect([answer.status, answer.body]).toEqual([413, v3Error(api, 'request', 'invalid_request', message)])
+  })
+
   test('malformed percent-encoding is 400', async () => {
     const answer = await v3('GET', '/v3/users/%ff')
     expect([answer.status, answer.body.error]).toEqual([
