@@ -21,7 +21,8 @@ type V3Deps = ApiDeps & {
 
 const DESCRIPTION_PATH = '/v3/openapi.json'
 const DESCRIPTION = new URL('../../schemas/generated/v3/openapi.json', import.meta.url)
-const ALLOWED_HEADERS = `Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger`
+const ALLOWED_HEADERS =
+  'Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger'
 /** Addresses that are remembered. Beyond them the one that was not seen for the longest time is forgotten. */
 const MOST_ADDRESSES = 20_000
 

@@ -47,7 +47,8 @@ export async function noteSaid(pool: Pool, user: AppUser, said: Said): Promise<v
 }
 
 async function write(tx: Tx, { environment, id, now }: AppUser, said: Said): Promise<void> {
-  await lockUsers(tx, environment, [id])
+  // Among the others: a user who was erased meanwhile is no fault of a request that only names this user in a header.
+  await lockUsers(tx, environment, [], [id])
   const traits = (await findUsers(tx, environment, 'id', [id])).get(id)
   if (!traits) return
   const { isNew, isOrigin } = takeOver(traits, said, now)

@@ -92,6 +92,7 @@ export type TestApiOptions = {
   rateLimit?: RateLimit
   projectRateLimit?: RateLimit
   addressRateLimit?: RateLimit
+  trustedProxies?: number
   /** Also starts a worker, in this process. */
   worker?: boolean
   policies?: Policies
@@ -200,7 +201,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     projectRateLimit: options.projectRateLimit ?? off,
     addressRateLimit: options.addressRateLimit ?? off,
     figures: 'open' as const,
-    trustedProxies: 0,
+    trustedProxies: options.trustedProxies ?? 0,
     checkAnswer: answerCheck({ share: 1, onMismatch: 'fail', log }),
     publicUrl: '',
     unverifiedPurchases: options.unverifiedPurchases ?? ('secret' as const),

@@ -30,6 +30,13 @@ test('an address has one bucket for Project Keys and refused keys', async () => 
   expect((await api.call('GET', '/v4/events')).status).toBe(200)
 })
 
+test('behind a proxy the address is that of the client, of IPv6 its network', async () => {
+  const v3 = await start({ addressRateLimit: { ...SLOW, burst: 1 }, trustedProxies: 1 })
+  const from = (address: string) => v3('GET', '/v3/users/x', { headers: { 'X-Forwarded-For': `192.0.2.9, ${address}` } })
+  for (const address of ['192.0.2.1', '192.0.2.2', '2001:db8::1', '2001:db8:0:1::1']) expect((await from(address)).status).toBe(404)
+  for (const address of ['192.0.2.1', '2001:db8::2', '2001:db8:0:1:ffff::1']) expectLimited(await from(address))
+})
+
 test('a Project Key has a bucket of its own in each environment; unknown routes take nothing', async () => {
   const v3 = await start({ projectRateLimit: SLOW })
   for (let i = 0; i < 5; i++) expect((await v3('GET', '/v3/nothing')).status).toBe(404)
