@@ -9,12 +9,15 @@ export type RunMetrics = { outcome(kind: string, outcome: string): void }
 /** `environment` and `type` are empty where nothing authentic has said them. */
 export type NotificationLabels = { store: string; environment: string; type: string; source: string; answer: string }
 export type StoreMetrics = { notification(labels: NotificationLabels, seconds: number): void }
+/** `sandboxInProduction`: a user of production has claimed a purchase of a store's sandbox, and got access for a short time. */
+export type ClaimMetrics = { sandboxInProduction(): void }
 /** What the work on the lanes of stores counts. */
 export type LaneMetrics = { refresh(store: string, result: string): void; missed(store: string): void }
 export type Metrics = HttpMetrics &
   RunMetrics &
   FigureMetrics &
   LaneMetrics &
+  ClaimMetrics &
   StoreMetrics & { text(): Promise<string>; contentType: string; close(): void }
 
 const BUCKETS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30]
@@ -64,6 +67,11 @@ export function metrics(readiness: Readiness): Metrics {
     labelNames: ['store'],
     registers,
   })
+  const inProduction = new Counter({
+    name: 'perennial_store_sandbox_in_production_total',
+    help: 'Claims of purchases of the App Store sandbox by users of production: App Review makes some, many are an attempt of fraud',
+    registers,
+  })
   const { close } = eventLoopDelay(registers)
   const drift = driftGauges(readiness, registers)
   return {
@@ -77,6 +85,7 @@ export function metrics(readiness: Readiness): Metrics {
       acknowledged.observe({ store: labels.store }, seconds)
     },
     refresh: (store, result) => refreshes.inc({ store, result }),
+    sandboxInProduction: () => inProduction.inc(),
     missed: store => missed.inc({ store }),
     outcome: (kind, outcome) => outcomes.inc({ kind, outcome }),
     async text() {

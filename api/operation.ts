@@ -8,6 +8,7 @@ import type { UnverifiedPurchases, Verifiers } from '../domain/purchases/verific
 import type { OperationId } from '../schemas/generated/operations.ts'
 import type { AnswerBody, Input } from '../schemas/operation-types.ts'
 import type { Pool, Tx } from '../store/connect.ts'
+import type { ClaimMetrics } from './metrics.ts'
 import type { RequestTurns, StatementTurn } from './request-turns.ts'
 
 /** What handlers need besides the request. */
@@ -27,6 +28,7 @@ export type ApiDeps = {
   unverifiedPurchases: UnverifiedPurchases
   /** Clients of the stores that can be asked about a purchase. */
   verifiers: Verifiers
+  metrics: ClaimMetrics
   backtests: BacktestTurns
   /** Shares the connections of requests between the environments. */
   turns: RequestTurns

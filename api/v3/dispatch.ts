@@ -31,6 +31,7 @@ export async function dispatchV3(
     throw new V3Problem('control_forbidden', 'Authorization error: secret key required')
   const input = await readInput(description, request)
   validate(description, input)
+  if (operation.acts === 'on user, in turns') operation.check(input as never)
   const body = await execute(operation, request, input, deps)
   check(description, description.status, body)
   return { status: description.status, body: JSON.stringify(body) }

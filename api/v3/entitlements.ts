@@ -24,7 +24,7 @@ export const v3ListUserEntitlements = onUser('v3ListUserEntitlements', async ({ 
   data: (await userEntitlementsOf(db, environment, user.id)).map(({ entitlement: id, hold }) => entitlement(id, hold)),
 }))
 
-const granted = (id: string, { starts_at, expires_at }: Grant) => ({
+export const shownGrant = (id: string, { starts_at, expires_at }: Grant) => ({
   id,
   active: true,
   started: unixSeconds(starts_at),
@@ -61,18 +61,18 @@ export const v3GrantUserEntitlement = onUser('v3GrantUserEntitlement', async ({ 
   const work = transaction(db, async tx => {
     const { before, after } = await grantEntitlement(tx, environment, grant)
     if (after !== before) {
-      const said = { before: before && granted(id, before), after: granted(id, after) }
+      const said = { before: before && shownGrant(id, before), after: shownGrant(id, after) }
       await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...said })
     }
     return after
   })
-  return granted(id, await inWordsOfV3(work))
+  return shownGrant(id, await inWordsOfV3(work))
 })
 
 export const v3RevokeUserEntitlement = onUser('v3RevokeUserEntitlement', async ({ path: { id }, environment, user, trail, db }) => {
   const work = transaction(db, async tx => {
     const before = await revokeEntitlement(tx, environment, user.id, id)
-    if (before) await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, before: granted(id, before) })
+    if (before) await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, before: shownGrant(id, before) })
   })
   await inWordsOfV3(work)
   return {}

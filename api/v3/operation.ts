@@ -20,7 +20,13 @@ type Answer<Id extends V3Id> = Promise<V3Answer<Id>>
 export type V3Operation<Id extends V3Id = V3Id> =
   | { id: Id; acts: 'at key'; handle: (call: V3Call<Id>) => Answer<Id> }
   | { id: Id; acts: 'on user'; handle: (call: UserCall<Id>) => Answer<Id> }
-  | { id: Id; acts: 'on user, in turns'; handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id> }
+  | {
+      id: Id
+      acts: 'on user, in turns'
+      /** Refuses what the description accepts, before the user is looked up. */
+      check: (input: V3Input<Id>) => void
+      handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id>
+    }
 
 /** Both environments of the key's project. */
 export const environmentsOf = ({ environment, otherEnvironment, environmentKind }: KeyOwner): Record<EnvironmentKind, number> =>
@@ -45,5 +51,6 @@ export const onUser = <Id extends V3Id>(id: Id, handle: (call: UserCall<Id>) => 
 /** The same for an operation that asks other systems: its statements take turns of their own, so that no turn is held meanwhile. */
 export const onUserInTurns = <Id extends V3Id>(
   id: Id,
+  check: (input: V3Input<Id>) => void,
   handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id>,
-): V3Operation<Id> => ({ id, acts: 'on user, in turns', handle })
+): V3Operation<Id> => ({ id, acts: 'on user, in turns', check, handle })

@@ -3,6 +3,8 @@ import type { V3Route } from './dispatch.ts'
 import * as entitlements from './entitlements.ts'
 import * as identities from './identities.ts'
 import type { V3Operation } from './operation.ts'
+import * as promotionalOffers from './promotional-offers.ts'
+import * as purchases from './purchases.ts'
 import * as userProperties from './user-properties.ts'
 import * as users from './users.ts'
 
@@ -10,6 +12,8 @@ import * as users from './users.ts'
 const operations: { [Id in OperationId]: V3Operation<Id> } = {
   ...entitlements,
   ...identities,
+  ...promotionalOffers,
+  ...purchases,
   ...userProperties,
   ...users,
 }

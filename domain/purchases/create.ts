@@ -66,7 +66,7 @@ export type CreatedPurchase = { purchase: PurchaseRow; former: PurchaseRow | nul
  * Records a purchase as the store confirms it, or as the caller states it when no confirmation is required; then updates everything that
  * is derived from it. Throws in this order: `invalid_data`, `invalid_product_id` or `product_not_in_project`; `not_found` for the user;
  * `already_exists` when the user has the transaction; `conflict` when another user has it and the transfer policy is `keep`;
- * `purchase_fraud` or `network_error` by the evidence.
+ * `purchase_fraud` or `network_error` by the evidence. `takesUnlinked`: what the store confirms is recorded also while no product links its product.
  */
 export async function createPurchase(
   tx: Tx,
@@ -74,9 +74,12 @@ export async function createPurchase(
   user: string,
   input: PurchaseInput,
   evidence: Evidence,
+  { takesUnlinked = false } = {},
 ): Promise<CreatedPurchase> {
   const isSigned = input.app_store_data?.signed_transaction !== undefined
-  const claim = await validatePurchase(tx, environment, isSigned && evidence.is === 'confirmed' ? withSigned(input, evidence) : input)
+  const complete = isSigned && evidence.is === 'confirmed' ? withSigned(input, evidence) : input
+  const word = takesUnlinked && evidence.is === 'confirmed' ? confirmedPeriod(evidence) : undefined
+  const claim = await validatePurchase(tx, environment, complete, word)
   await requireUser(tx, environment, user)
   if (claim === null) {
     acceptedConfirmation(evidence)

@@ -4,6 +4,7 @@ import { compareAmounts, isCurrency, NO_CURRENCY } from '../events/money.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import { NO_PRODUCT_ID, PRODUCT_ID } from '../products/product.ts'
 import { type Detail, invalidField, invalidFields, Refusal } from '../refusal.ts'
+import type { StatedPeriod } from '../store-facts/stated-period.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
 import { type PurchaseInput, type StoreClaim, storeClaim } from './claim.ts'
 import { isRecurring } from './linked.ts'
@@ -49,6 +50,13 @@ function requireFields(input: PurchaseInput): { currency: string; price: string;
   return { currency: input.currency!.toUpperCase(), price: input.price!, purchased_at: wholeSecond(input.purchased_at!) }
 }
 
+const saidBesides = (input: PurchaseInput) => ({
+  familyShared: input.is_family_shared ?? false,
+  country: input.country ?? null,
+  screen: input.screen_id ?? null,
+  triggers: input.trigger ?? true,
+})
+
 function validateOneTime(input: PurchaseInput): Detail[] {
   const faults: Detail[] = []
   if (input.expires_at !== undefined) faults.push({ field: 'expires_at', message: 'is not allowed for a one-time purchase' })
@@ -68,22 +76,47 @@ function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: st
   return faults
 }
 
+/** A purchase that the store confirms of a product that no product links: what the product would say, the store says. */
+function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: ReturnType<typeof requireFields>, word: StatedPeriod): Claim {
+  const { currency, price, purchased_at: purchasedAt } = stated
+  const isSubscription = store.isSubscription ?? word.isSubscription === true
+  return {
+    ...store,
+    ...saidBesides(input),
+    isSubscription,
+    currency,
+    price,
+    purchasedAt,
+    expiresAt: isSubscription ? (word.ends ?? null) : null,
+    autoRenewing: isSubscription,
+    periodType: isSubscription ? (word.periodType ?? 'normal') : null,
+  }
+}
+
 /**
  * The purchase to record, as the caller states it; null for a signed transaction. Throws `invalid_data` for its shape, then
- * `invalid_product_id`, `product_not_in_project`, or `invalid_data` when the store's data and the product have different types.
+ * `invalid_product_id`, `product_not_in_project`, or `invalid_data` when the store's data and the product have different types. `unlinked`: what the
+ * store says of the transaction, which then needs no product that links it.
  */
-export async function validatePurchase(tx: Tx, environment: Environment, input: PurchaseInput): Promise<Claim | null> {
+export async function validatePurchase(
+  tx: Tx,
+  environment: Environment,
+  input: PurchaseInput,
+  unlinked: StatedPeriod | null = null,
+): Promise<Claim | null> {
   const store = storeClaim(input)
   if (store === null) {
     if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', NO_CURRENCY)
     return null
   }
-  const { currency, price, purchased_at: purchasedAt } = requireFields(input)
+  const stated = requireFields(input)
+  const { currency, price, purchased_at: purchasedAt } = stated
   if (!isCurrency(currency)) throw invalidField('currency', NO_CURRENCY)
   const product = await findProduct(tx, environment, store, purchasedAt)
   if (Date.parse(purchasedAt) > Date.parse(product.now) + MAX_AHEAD_MS) throw invalidField('purchased_at', TOO_FAR_AHEAD)
   if (!PRODUCT_ID.test(store.product))
     throw new Refusal('invalid_product_id', `${store.field} ${NO_PRODUCT_ID}`, [{ field: store.field, message: NO_PRODUCT_ID }])
+  if (product.id === null && unlinked) return unlinkedClaim(store, input, stated, unlinked)
   if (product.id === null)
     throw new Refusal('product_not_in_project', `no product links ${store.field}`, [
       { field: store.field, message: 'is linked by no product' },
@@ -101,6 +134,7 @@ export async function validatePurchase(tx: Tx, environment: Environment, input: 
   if (faults.length > 0) throw invalidFields(faults)
   return {
     ...store,
+    ...saidBesides(input),
     isSubscription: recurring,
     currency,
     price,
@@ -108,9 +142,5 @@ export async function validatePurchase(tx: Tx, environment: Environment, input: 
     expiresAt,
     autoRenewing: recurring && (input.is_auto_renewing ?? true),
     periodType: recurring ? (input.period_type ?? (isFree ? 'trial' : 'normal')) : null,
-    familyShared: input.is_family_shared ?? false,
-    country: input.country ?? null,
-    screen: input.screen_id ?? null,
-    triggers: input.trigger ?? true,
   }
 }

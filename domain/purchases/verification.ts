@@ -1,5 +1,6 @@
 import type { Db } from '../../store/connect.ts'
 import type { EnvironmentKind } from '../environment.ts'
+import type { KeyOwner } from '../projects/keys.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { Refusal } from '../refusal.ts'
 import type { StoreReport } from '../store-facts/statement.ts'
@@ -47,7 +48,13 @@ export type Evidence =
 
 const TIMEOUT_MS = 10_000
 
-type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
+/** How long a claim waits for its store, whatever it asks. */
+export const verificationTime = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS)
+
+/** Who claims: by which key, and in which environment the user is. */
+export type Claimant = { project: number; environment: EnvironmentKind; key: KeyOwner['kind'] }
+
+export type VerificationDeps = { verifiers: Verifiers; secrets: Secrets; unverifiedPurchases: UnverifiedPurchases }
 
 /** The configuration of the store that can confirm the claim. */
 export const configOfStore = (db: Db, project: number, { platform }: { platform: Store }): Promise<StoreConfig | null> =>
@@ -59,25 +66,27 @@ export const claimToVerify = (input: PurchaseInput): StoreClaim | SignedClaim =>
   return claim ?? { platform: 'app_store', signedTransaction: input.app_store_data!.signed_transaction! }
 }
 
+const isWordEnough = (policy: UnverifiedPurchases, { key, environment }: Claimant): boolean =>
+  policy === 'all' || (policy === 'secret' && (key === 'secret' || environment === 'sandbox'))
+
 /**
  * Asks the store, if the project has connected it; a signature is verified in any case. Call it outside of a transaction: it waits for the store. It
  * does not throw for a failure of the store.
  */
 export async function gatherEvidence(
   { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
-  project: number,
-  environment: EnvironmentKind,
+  claimant: Claimant,
   claim: StoreClaim | SignedClaim,
   config: StoreConfig | null,
+  signal = verificationTime(),
 ): Promise<Evidence> {
+  const { project, environment } = claimant
   const value: StoreValue = config === null ? () => null : storeValue(secrets, project, config)
   const canAsk = config !== null && isConnected(config, environment, value)
   const isSigned = 'signedTransaction' in claim
-  if (!isSigned && !canAsk) return { is: unverifiedPurchases === 'none' ? 'unconfirmed' : 'accepted' }
+  if (!isSigned && !canAsk) return { is: isWordEnough(unverifiedPurchases, claimant) ? 'accepted' : 'unconfirmed' }
   const verify = verifiers[claim.platform]
-  const result = await verify({ project, claim, environment, config, secret: value, signal: AbortSignal.timeout(TIMEOUT_MS) }).catch(
-    () => null,
-  )
+  const result = await verify({ project, claim, environment, config, secret: value, signal }).catch(() => null)
   if (result === null) return { is: 'no_answer' }
   if (result.is !== 'confirmed') return result
   return result.environment === environment ? { ...result, isConnected: canAsk } : { ...result, is: 'other_environment' }

@@ -44,7 +44,6 @@ beforeEach(async () => {
   for (const table of ['store_sweeps', 'store_configs', 'store_budgets']) await stores.api.pool.query(`delete from ${table}`)
   await stores.begin()
   stores.google.voided = []
-  stores.paddle.instead = () => undefined
   user = await stores.user()
   await product(stores.api, WALKED_PRODUCT, stores.project.secret)
   await stores.good('POST', '/v4/entitlements', { id: 'pro', product_ids: ['monthly'] })

@@ -175,6 +175,75 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v3/users/{user_id}/purchases": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Record a purchase
+         * @description Records one transaction of a store, as a client restores or makes it. The store is asked where it is connected, and its values count. A transaction that the user has already is answered the same and not recorded twice. 422 `already_exists` when another user has it and the project keeps it there, 422 `purchase_fraud` when nothing confirms it, 502 `network_error` when the store does not answer.
+         */
+        post: operations["v3CreatePurchase"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/users/{user_id}/offers/{offer_id}/signatures": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the promotional offer in the App Store.
+                 * @example spring
+                 */
+                offer_id: components["parameters"]["OfferId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Sign a promotional offer
+         * @description The signature with which the App Store accepts one purchase under a promotional offer, made with the project's in-app purchase key. Whether the App Store has the offer is not checked. 422 `relation_not_found` without that key, or for a bundle id that is not the project's.
+         */
+        post: operations["v3CreateOfferSignature"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
 }
 export type webhooks = Record<string, never>;
 export interface components {
@@ -328,6 +397,132 @@ export interface components {
         Identity: {
             id: string;
             user_id: string;
+        };
+        /**
+         * @example {
+         *       "product": "com.example.monthly"
+         *     }
+         */
+        OfferInput: {
+            /**
+             * Format: text
+             * @description Product id in the App Store.
+             */
+            product: string;
+            /**
+             * Format: text
+             * @description By default that of the project's store configuration.
+             */
+            app_bundle_id?: string;
+            /**
+             * Format: text
+             * @description What the app gives the App Store as the account of the purchase.
+             */
+            app_account_token?: string;
+        };
+        /**
+         * @example {
+         *       "key_identifier": "2X9R4HXF34",
+         *       "nonce": "5f0c1d2e-3b4a-5968-7766-554433221100",
+         *       "timestamp": 1772355600000,
+         *       "signature": "MEUCIQDUvaRTJAGXLQWNHI8TIM7kBPZ8+4pkUtqWwXmlsqSZmgIgEY5dBgeNPVo8k6qfiTOHFrkGTTLRaNrsxC5YZqmXlFw="
+         *     }
+         */
+        OfferSignature: {
+            key_identifier: string;
+            nonce: string;
+            /** @description In milliseconds, as the App Store signs it. */
+            timestamp: number;
+            /** @description In base64. */
+            signature: string;
+        };
+        /**
+         * @description Exactly one of the four store objects.
+         * @example {
+         *       "currency": "eur",
+         *       "price": "9.99",
+         *       "purchased": 1772355600,
+         *       "app_store_data": {
+         *         "transaction_id": "2000000123456789",
+         *         "product_id": "com.example.monthly"
+         *       }
+         *     }
+         */
+        PurchaseInput: {
+            /**
+             * @description ISO 4217, in any case; required.
+             * @example EUR
+             */
+            currency?: unknown;
+            /**
+             * @description A decimal text, up to 12 digits before the point and 6 behind it; required.
+             * @example 9.99
+             */
+            price?: unknown;
+            /** @description Unix time in seconds; by default, and for a time of the future, now. */
+            purchased?: number;
+            stripe_store_data?: components["schemas"]["StripeData"];
+            paddle_store_data?: components["schemas"]["PaddleData"];
+            app_store_data?: components["schemas"]["AppStoreData"];
+            play_store_data?: components["schemas"]["PlayStoreData"];
+        };
+        StripeData: {
+            subscription_id: components["schemas"]["StoreText"];
+            product_id: components["schemas"]["StoreText"];
+        };
+        PaddleData: {
+            transaction_id: components["schemas"]["StoreText"];
+            product_id: components["schemas"]["StoreText"];
+            /** @enum {string} */
+            type: "subscription" | "non_recurring";
+            /**
+             * Format: text
+             * @description Required for a subscription, else not allowed.
+             */
+            subscription_id?: string;
+        };
+        /** @description Either `signed_transaction` alone, or the ids. */
+        AppStoreData: {
+            transaction_id?: components["schemas"]["StoreText"];
+            product_id?: components["schemas"]["StoreText"];
+            original_transaction_id?: components["schemas"]["StoreText"];
+            /**
+             * Format: text
+             * @description JWS of the transaction, as StoreKit gives it.
+             */
+            signed_transaction?: string;
+        };
+        PlayStoreData: {
+            /** Format: text */
+            purchase_token: string;
+            product_id: components["schemas"]["StoreText"];
+            order_id?: components["schemas"]["StoreText"];
+            base_plan_id?: components["schemas"]["StoreText"];
+        };
+        /** Format: text */
+        StoreText: string;
+        /**
+         * @example {
+         *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100",
+         *       "currency": "EUR",
+         *       "price": "9.99",
+         *       "purchased": 1772355000,
+         *       "app_store_data": {
+         *         "transaction_id": "2000000123456789",
+         *         "product_id": "com.example.monthly"
+         *       }
+         *     }
+         */
+        Purchase: {
+            user_id: string;
+            currency: string;
+            price: string;
+            /** @description As it was sent, rounded down to a multiple of 1000; 0 when it was not sent. The recorded time is exact. */
+            purchased: number;
+            stripe_store_data?: components["schemas"]["StripeData"];
+            paddle_store_data?: components["schemas"]["PaddleData"];
+            app_store_data?: components["schemas"]["AppStoreData"];
+            play_store_data?: components["schemas"]["PlayStoreData"];
         };
         /**
          * @example {
@@ -526,6 +721,11 @@ export interface components {
          * @example customer-1042
          */
         IdentityId: string;
+        /**
+         * @description Id of the promotional offer in the App Store.
+         * @example spring
+         */
+        OfferId: string;
         /**
          * @description User id.
          * @example QON_5f0c1d2e3b4a59687766554433221100
@@ -918,6 +1118,101 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             403: components["responses"]["Forbidden"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3CreatePurchase: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["PurchaseInput"];
+            };
+        };
+        responses: {
+            /** @description The purchase as it was sent. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Purchase"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3CreateOfferSignature: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+                /**
+                 * @description Id of the promotional offer in the App Store.
+                 * @example spring
+                 */
+                offer_id: components["parameters"]["OfferId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["OfferInput"];
+            };
+        };
+        responses: {
+            /** @description The signature. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["OfferSignature"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];

@@ -20,3 +20,8 @@ export const answerGrant: ValidateFunction
 export const v3GrantUserEntitlementBody: ValidateFunction
 export const answerNothing: ValidateFunction
 export const v3RevokeUserEntitlementPath: ValidateFunction
+export const answerPurchase: ValidateFunction
+export const v3CreatePurchaseBody: ValidateFunction
+export const answerOfferSignature: ValidateFunction
+export const v3CreateOfferSignaturePath: ValidateFunction
+export const v3CreateOfferSignatureBody: ValidateFunction

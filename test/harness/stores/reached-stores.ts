@@ -94,6 +94,7 @@ export class ReachedStores {
       account.transactions.clear()
       account.adjustments.clear()
       account.events.length = 0
+      account.instead = () => undefined
     }
   }
 
