@@ -29,6 +29,7 @@ const SWAGGER = pathToFileURL(createRequire(import.meta.url).resolve('swagger-ui
 /** The reference page with all of its files, and the pages about figures and errors. They load nothing from other servers. */
 const PAGE: Record<string, URL> = {
   '/docs': new URL('index.html', DOCS),
+  '/docs/v3': new URL('index.html', DOCS),
   '/docs/analytics': new URL('analytics.html', DOCS),
   '/docs/errors': new URL('errors.html', DOCS),
   '/docs/page.js': new URL('page.js', DOCS),

@@ -1,5 +1,5 @@
 window.SwaggerUIBundle({
-  url: '/v4/openapi.json',
+  url: window.location.pathname === '/docs/v3' ? '/v3/openapi.json' : '/v4/openapi.json',
   dom_id: '#reference',
   deepLinking: true,
   displayRequestDuration: true,
