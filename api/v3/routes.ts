@@ -1,6 +1,7 @@
 import { descriptions, type OperationId } from '../../schemas/generated/v3/operations.ts'
 import type { V3Route } from './dispatch.ts'
 import * as entitlements from './entitlements.ts'
+import * as events from './events.ts'
 import * as identities from './identities.ts'
 import type { V3Operation } from './operation.ts'
 import * as promotionalOffers from './promotional-offers.ts'
@@ -11,6 +12,7 @@ import * as users from './users.ts'
 /** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: V3Operation<Id> } = {
   ...entitlements,
+  ...events,
   ...identities,
   ...promotionalOffers,
   ...purchases,

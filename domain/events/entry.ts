@@ -26,7 +26,7 @@ export type Entry = {
   /** False: the event starts no automation and no delivery. */
   triggers: boolean
   money: Money
-  /** The purchase that emits the event; absent for a posted event. */
+  /** The purchase that emits the event; 0 for an event of an app; absent for a posted event. */
   purchase?: number
   /** Last known values of the user, of a posted event that is a transaction: for what the event does not say. */
   known?: { country: string | null; app_version: string | null; locale: string | null }
@@ -63,9 +63,12 @@ function moneyOf(item: EventInput, platform: string | null): Money {
 
 /** The key of the store transaction that the event begins; the log has at most one event with this key. */
 export function transactionKey(item: EventInput, platform: string | null): string | null {
-  const transaction = item.transaction?.transaction_id
+  const transaction = item.ofApp ? undefined : item.transaction?.transaction_id
   return transaction !== undefined && eventType(item.event_name)?.begins ? `${platform ?? ''}:${transaction}` : null
 }
+
+/** Stands for the purchase of an event that is no fact of one: what an app says of subscriptions counts nowhere. */
+const NO_PURCHASE = 0
 
 type EntryInput = Pick<Entry, 'item' | 'at' | 'user' | 'platform' | 'transactionKey' | 'triggers'>
 
@@ -74,4 +77,5 @@ export const toEntry = (environment: Environment, input: EntryInput): Entry => (
   id: orderedId('evt'),
   partition: partitionOf(environment, input.user ?? input.item.event_id),
   money: moneyOf(input.item, input.platform),
+  ...(input.item.ofApp && { purchase: NO_PURCHASE }),
 })

@@ -26,6 +26,8 @@ export type EventInput = {
   app?: Strings<'id' | 'name' | 'version' | 'sdk_version'>
   attribution?: Strings<'media_source' | 'campaign' | 'ad_set' | 'ad'>
   properties?: Record<string, string | number | boolean>
+  /** An app has sent it, and not a server. `sentAt`: when it happened as it was sent, in Unix seconds; null: it sent no time. */
+  ofApp?: { sentAt: number | null }
 }
 
 export type ItemError = { code: 'invalid_data' | 'not_found' | 'idempotency_conflict'; message: string; details?: Detail[] }

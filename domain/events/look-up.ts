@@ -5,7 +5,7 @@ import type { EventInput } from './item.ts'
 import { TRAIT_COLUMNS, type UserTraits } from './traits.ts'
 
 export type FoundUser = UserTraits & { id: string; identity_id: string | null }
-type StoredEvent = { id: string; event_id: string; name: string; user_id: string | null; happened_at: number }
+type StoredEvent = { id: string; event_id: string; name: string; user_id: string | null; happened_at: number; sent_at: number | null }
 
 /** What a batch refers to: `now` in µs by the environment's clock, the users by id and by identity, and the events that are stored already. */
 export type LookUp = {
@@ -43,7 +43,7 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
   const { rows } = await tx.query<StoredEvent & { now: number }>({
     name: 'find-events',
     text: `select (extract(epoch from n.now) * 1000000)::bigint as now,
-             e.id, e.event_id, e.name, e.user_id, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
+             e.id, e.event_id, e.name, e.user_id, e.sent_at, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
            from (select environment_now($1) as now, ${LOCK_INGESTION_SHARED}) n left join (
              select f.* from unnest($2::text[]) k(event_id)
              cross join lateral (

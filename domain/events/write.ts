@@ -64,6 +64,7 @@ export const ENTRY_COLUMNS: readonly Column[] = [
   text('ad', e => e.item.attribution?.ad),
   ['triggers', 'boolean', e => (e.triggers ? 't' : 'f')],
   ['purchase', 'bigint', e => e.purchase ?? null],
+  ['sent_at', 'bigint', e => e.item.ofApp?.sentAt ?? null],
   ['properties', 'jsonb', e => (e.item.properties ? JSON.stringify(e.item.properties) : null)],
 ]
 const FIRST = 2 // after $1 environment

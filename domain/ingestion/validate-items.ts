@@ -95,14 +95,16 @@ export function validateItems(items: (EventInput | ItemError)[], found: LookUp):
     }
     const stored = found.events.get(item.event_id)
     if (stored) {
-      const isSame = stored.name === item.event_name && stored.user_id === (user?.id ?? null) && stored.happened_at === at
+      const isSameTime = item.ofApp ? stored.sent_at === item.ofApp.sentAt : stored.happened_at === at
+      const isSame = stored.name === item.event_name && stored.user_id === (user?.id ?? null) && isSameTime
       if (isSame) results[index] = { status: 'duplicate', id: stored.id }
       else reject(conflict)
       continue
     }
     const before = earlier.get(item.event_id)
     if (before) {
-      const isSame = before.item.event_name === item.event_name && before.user === user && before.at === at
+      const isSameTime = item.ofApp ? before.item.ofApp?.sentAt === item.ofApp.sentAt : before.at === at
+      const isSame = before.item.event_name === item.event_name && before.user === user && isSameTime
       if (isSame) repeats.set(index, before.index)
       else reject(conflict)
       continue

@@ -49,8 +49,9 @@ const SUBSCRIPTION_FACTS = [
 ] as const
 const factNames = new Set<string>([...SUBSCRIPTION_FACTS, ...TRANSACTION_FACTS, ...REFUND_FACTS])
 
-/** Whether an event changes the subscriptions or the payments of its user. */
-export const isFact = ({ item, user }: Entry): boolean => user !== null && factNames.has(item.event_name)
+/** Whether a posted event changes the subscriptions or the payments of its user. */
+export const isFact = ({ item, user, purchase }: Entry): boolean =>
+  user !== null && purchase === undefined && factNames.has(item.event_name)
 
 /** SQL: the store of an event's platform. */
 export const STORE_OF = (platform: string) =>

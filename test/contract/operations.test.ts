@@ -12,7 +12,6 @@ const LATER = [
   ...['v3ListContextScreens', 'v3GetScreen', 'v3ListScreens', 'v3CreateScreenEvents', 'v3ListActionPoints'],
   ...['v3GetRemoteConfig', 'v3ListRemoteConfigs', 'v3AttachUserToRemoteConfiguration', 'v3DetachUserFromRemoteConfiguration'],
   ...['v3AttachUserToExperiment', 'v3DetachUserFromExperiment'],
-  'v3CreateEvents',
 ]
 
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>

@@ -207,6 +207,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v3/users/{user_id}/events": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store events of an app
+         * @description Stores occurrences in the log, where they start automations and go to integrations. Every item is judged by itself, and the good ones are stored together; 400 only when every item is rejected. An item that is there already with the same name and time, as sent, is a `duplicate`. Apps cannot tell amounts of money, and an event about a subscription is a fact of no subscription when an app sends it.
+         */
+        post: operations["v3CreateEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v3/users/{user_id}/offers/{offer_id}/signatures": {
         parameters: {
             query?: never;
@@ -382,6 +414,100 @@ export interface components {
         };
         /**
          * @example {
+         *       "events": [
+         *         {
+         *           "event_id": "paywall-7c1e",
+         *           "event_name": "paywall_viewed",
+         *           "happened_at": 1772355600,
+         *           "screen_id": "onboarding-2",
+         *           "properties": {
+         *             "source": "onboarding",
+         *             "step": 2
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        EventBatchInput: {
+            events: components["schemas"]["AppEvent"][];
+        };
+        AppEvent: {
+            /**
+             * @description The app's own id of the occurrence, unique for the user.
+             * @example paywall-7c1e
+             */
+            event_id: string;
+            /**
+             * @description A slug of the catalogue, or a name of your own with at least one letter.
+             * @example paywall_viewed
+             */
+            event_name: string;
+            /**
+             * @description Unix time in seconds; by default, and for a time more than five minutes ahead, now.
+             * @example 1772355600
+             */
+            happened_at?: number;
+            product_id?: components["schemas"]["ShortText"];
+            transaction_id?: components["schemas"]["ShortText"];
+            screen_id?: components["schemas"]["ShortText"];
+            /**
+             * @description Whatever else belongs to the occurrence; keys have 1..80 characters.
+             * @example {
+             *       "source": "onboarding",
+             *       "step": 2
+             *     }
+             */
+            properties?: {
+                [key: string]: string | number | boolean;
+            };
+        };
+        ShortText: string;
+        /**
+         * @example {
+         *       "created": 1,
+         *       "duplicates": 0,
+         *       "rejected": 1,
+         *       "results": [
+         *         {
+         *           "index": 0,
+         *           "event_id": "paywall-7c1e",
+         *           "status": "created",
+         *           "id": "evt_4Jq8ZtW0bXc6RmYd2KpL"
+         *         },
+         *         {
+         *           "index": 1,
+         *           "status": "rejected",
+         *           "error": {
+         *             "code": "invalid_data",
+         *             "message": "event_id is required"
+         *           }
+         *         }
+         *       ]
+         *     }
+         */
+        EventBatch: {
+            created: number;
+            duplicates: number;
+            rejected: number;
+            results: components["schemas"]["EventResult"][];
+        };
+        EventResult: {
+            index: number;
+            /** @description As it was sent; left out if that is no text. */
+            event_id?: string;
+            /** @enum {string} */
+            status: "created" | "duplicate" | "rejected";
+            /** @description Id of the event in the log, unless the item was rejected. */
+            id?: string;
+            /** @description Only of a rejected item. */
+            error?: {
+                /** @enum {string} */
+                code: "invalid_data" | "idempotency_conflict";
+                message: string;
+            };
+        };
+        /**
+         * @example {
          *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100"
          *     }
          */
@@ -404,20 +530,11 @@ export interface components {
          *     }
          */
         OfferInput: {
-            /**
-             * Format: text
-             * @description Product id in the App Store.
-             */
+            /** @description Product id in the App Store. */
             product: string;
-            /**
-             * Format: text
-             * @description By default that of the project's store configuration.
-             */
+            /** @description By default that of the project's store configuration. */
             app_bundle_id?: string;
-            /**
-             * Format: text
-             * @description What the app gives the App Store as the account of the purchase.
-             */
+            /** @description What the app gives the App Store as the account of the purchase. */
             app_account_token?: string;
         };
         /**
@@ -475,10 +592,7 @@ export interface components {
             product_id: components["schemas"]["StoreText"];
             /** @enum {string} */
             type: "subscription" | "non_recurring";
-            /**
-             * Format: text
-             * @description Required for a subscription, else not allowed.
-             */
+            /** @description Required for a subscription, else not allowed. */
             subscription_id?: string;
         };
         /** @description Either `signed_transaction` alone, or the ids. */
@@ -486,20 +600,15 @@ export interface components {
             transaction_id?: components["schemas"]["StoreText"];
             product_id?: components["schemas"]["StoreText"];
             original_transaction_id?: components["schemas"]["StoreText"];
-            /**
-             * Format: text
-             * @description JWS of the transaction, as StoreKit gives it.
-             */
+            /** @description JWS of the transaction, as StoreKit gives it. */
             signed_transaction?: string;
         };
         PlayStoreData: {
-            /** Format: text */
             purchase_token: string;
             product_id: components["schemas"]["StoreText"];
             order_id?: components["schemas"]["StoreText"];
             base_plan_id?: components["schemas"]["StoreText"];
         };
-        /** Format: text */
         StoreText: string;
         /**
          * @example {
@@ -1165,6 +1274,50 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3CreateEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["EventBatchInput"];
+            };
+        };
+        responses: {
+            /** @description What became of each item, in the order of the request. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["EventBatch"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

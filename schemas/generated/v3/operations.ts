@@ -33,9 +33,9 @@ export type OperationDescription = {
 export interface QueryDefaults {
 }
 /** Operations whose handler validates the items, one by one. */
-export type ItemsValidatedSeparately = never
+export type ItemsValidatedSeparately = 'v3CreateEvents'
 
-export { answerError as validateError } from './validators.js'
+export { answerError as validateError, validateAppEvent } from './validators.js'
 
 export const descriptions: readonly OperationDescription[] = [
   {
@@ -236,6 +236,26 @@ export const descriptions: readonly OperationDescription[] = [
       query: v.noQuery,
       body: v.v3CreatePurchaseBody,
       answer: { 201: v.answerPurchase, 400: v.answerError, 401: v.answerError, 404: v.answerError, 422: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+    },
+  },
+  {
+    id: 'v3CreateEvents',
+    method: 'POST',
+    path: '/v3/users/{user_id}/events',
+    tag: 'Events',
+    status: 200,
+    auth: 'project',
+    sandboxOnly: false,
+    currentKey: false,
+    idempotent: false,
+    pagination: 'none',
+    body: { limit: 1048576, required: true, itemsValidatedSeparately: true },
+    query: [],
+    validate: {
+      path: v.v3ListUserEntitlementsPath,
+      query: v.noQuery,
+      body: v.v3CreateEventsBody,
+      answer: { 200: v.answerEventBatch, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

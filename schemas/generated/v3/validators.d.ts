@@ -22,6 +22,9 @@ export const answerNothing: ValidateFunction
 export const v3RevokeUserEntitlementPath: ValidateFunction
 export const answerPurchase: ValidateFunction
 export const v3CreatePurchaseBody: ValidateFunction
+export const answerEventBatch: ValidateFunction
+export const v3CreateEventsBody: ValidateFunction
 export const answerOfferSignature: ValidateFunction
 export const v3CreateOfferSignaturePath: ValidateFunction
 export const v3CreateOfferSignatureBody: ValidateFunction
+export const validateAppEvent: ValidateFunction<components['schemas']['AppEvent']>

@@ -2208,21 +2208,12 @@ function validate34(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data0)) {
-          const err4 = { instancePath: instancePath + "/subscription_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
       } else {
-        const err5 = { instancePath: instancePath + "/subscription_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err4 = { instancePath: instancePath + "/subscription_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err5];
+          vErrors = [err4];
         } else {
-          vErrors.push(err5);
+          vErrors.push(err4);
         }
         errors++;
       }
@@ -2231,7 +2222,16 @@ function validate34(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.product_id;
       if (typeof data1 === "string") {
         if (func2(data1) > 255) {
-          const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err5 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -2239,47 +2239,29 @@ function validate34(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data1) < 1) {
-          const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-        if (!formats0(data1)) {
-          const err8 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
       } else {
-        const err9 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err9];
+          vErrors = [err7];
         } else {
-          vErrors.push(err9);
+          vErrors.push(err7);
         }
         errors++;
       }
     }
   } else {
-    const err10 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err8 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err10];
+      vErrors = [err8];
     } else {
-      vErrors.push(err10);
+      vErrors.push(err8);
     }
     errors++;
   }
   validate34.errors = vErrors;
   return errors === 0;
 }
-var schema48 = { "type": "object", "required": ["transaction_id", "product_id", "type"], "properties": { "transaction_id": { "$ref": "answer:StoreText" }, "product_id": { "$ref": "answer:StoreText" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": "string", "format": "text", "minLength": 1, "maxLength": 255 } }, "$id": "answer:PaddleData" };
+var schema48 = { "type": "object", "required": ["transaction_id", "product_id", "type"], "properties": { "transaction_id": { "$ref": "answer:StoreText" }, "product_id": { "$ref": "answer:StoreText" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": "string", "minLength": 1, "maxLength": 255 } }, "$id": "answer:PaddleData" };
 function validate36(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -2333,21 +2315,12 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data0)) {
-          const err5 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
       } else {
-        const err6 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err5 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err6];
+          vErrors = [err5];
         } else {
-          vErrors.push(err6);
+          vErrors.push(err5);
         }
         errors++;
       }
@@ -2356,7 +2329,16 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.product_id;
       if (typeof data1 === "string") {
         if (func2(data1) > 255) {
-          const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -2364,26 +2346,29 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data1) < 1) {
-          const err8 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
-        if (!formats0(data1)) {
-          const err9 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
       } else {
-        const err10 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err8 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data2 = data.type;
+      if (typeof data2 !== "string") {
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+      if (!(data2 === "subscription" || data2 === "non_recurring")) {
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema48.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -2392,73 +2377,43 @@ function validate36(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.type !== void 0) {
-      let data2 = data.type;
-      if (typeof data2 !== "string") {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-      if (!(data2 === "subscription" || data2 === "non_recurring")) {
-        const err12 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema48.properties.type.enum } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
     if (data.subscription_id !== void 0) {
       let data3 = data.subscription_id;
       if (typeof data3 === "string") {
         if (func2(data3) > 255) {
-          const err13 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err11 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
-            vErrors = [err13];
+            vErrors = [err11];
           } else {
-            vErrors.push(err13);
+            vErrors.push(err11);
           }
           errors++;
         }
         if (func2(data3) < 1) {
-          const err14 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err12 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err14];
+            vErrors = [err12];
           } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-        if (!formats0(data3)) {
-          const err15 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
+            vErrors.push(err12);
           }
           errors++;
         }
       } else {
-        const err16 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/type", keyword: "type", params: { type: "string" } };
+        const err13 = { instancePath: instancePath + "/subscription_id", schemaPath: "#/properties/subscription_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err16];
+          vErrors = [err13];
         } else {
-          vErrors.push(err16);
+          vErrors.push(err13);
         }
         errors++;
       }
     }
   } else {
-    const err17 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err17];
+      vErrors = [err14];
     } else {
-      vErrors.push(err17);
+      vErrors.push(err14);
     }
     errors++;
   }
@@ -2491,21 +2446,12 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data0)) {
-          const err2 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err2];
-          } else {
-            vErrors.push(err2);
-          }
-          errors++;
-        }
       } else {
-        const err3 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err2 = { instancePath: instancePath + "/transaction_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err3];
+          vErrors = [err2];
         } else {
-          vErrors.push(err3);
+          vErrors.push(err2);
         }
         errors++;
       }
@@ -2514,7 +2460,16 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.product_id;
       if (typeof data1 === "string") {
         if (func2(data1) > 255) {
-          const err4 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err3 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err4 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err4];
           } else {
@@ -2522,30 +2477,12 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data1) < 1) {
-          const err5 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-        if (!formats0(data1)) {
-          const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
       } else {
-        const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err5 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err7];
+          vErrors = [err5];
         } else {
-          vErrors.push(err7);
+          vErrors.push(err5);
         }
         errors++;
       }
@@ -2554,38 +2491,29 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.original_transaction_id;
       if (typeof data2 === "string") {
         if (func2(data2) > 255) {
-          const err8 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err6 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
-            vErrors = [err8];
+            vErrors = [err6];
           } else {
-            vErrors.push(err8);
+            vErrors.push(err6);
           }
           errors++;
         }
         if (func2(data2) < 1) {
-          const err9 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err7 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err9];
+            vErrors = [err7];
           } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-        if (!formats0(data2)) {
-          const err10 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
+            vErrors.push(err7);
           }
           errors++;
         }
       } else {
-        const err11 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err8 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err11];
+          vErrors = [err8];
         } else {
-          vErrors.push(err11);
+          vErrors.push(err8);
         }
         errors++;
       }
@@ -2594,48 +2522,39 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.signed_transaction;
       if (typeof data3 === "string") {
         if (func2(data3) > 16384) {
-          const err12 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/maxLength", keyword: "maxLength", params: { limit: 16384 } };
+          const err9 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/maxLength", keyword: "maxLength", params: { limit: 16384 } };
           if (vErrors === null) {
-            vErrors = [err12];
+            vErrors = [err9];
           } else {
-            vErrors.push(err12);
+            vErrors.push(err9);
           }
           errors++;
         }
         if (func2(data3) < 1) {
-          const err13 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err10 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err13];
+            vErrors = [err10];
           } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (!formats0(data3)) {
-          const err14 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
+            vErrors.push(err10);
           }
           errors++;
         }
       } else {
-        const err15 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/type", keyword: "type", params: { type: "string" } };
+        const err11 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err15];
+          vErrors = [err11];
         } else {
-          vErrors.push(err15);
+          vErrors.push(err11);
         }
         errors++;
       }
     }
   } else {
-    const err16 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err12 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err16];
+      vErrors = [err12];
     } else {
-      vErrors.push(err16);
+      vErrors.push(err12);
     }
     errors++;
   }
@@ -2686,21 +2605,12 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats0(data0)) {
-          const err4 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
       } else {
-        const err5 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/type", keyword: "type", params: { type: "string" } };
+        const err4 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err5];
+          vErrors = [err4];
         } else {
-          vErrors.push(err5);
+          vErrors.push(err4);
         }
         errors++;
       }
@@ -2709,7 +2619,16 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.product_id;
       if (typeof data1 === "string") {
         if (func2(data1) > 255) {
-          const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err5 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err6 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -2717,30 +2636,12 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data1) < 1) {
-          const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-        if (!formats0(data1)) {
-          const err8 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
       } else {
-        const err9 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err7 = { instancePath: instancePath + "/product_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err9];
+          vErrors = [err7];
         } else {
-          vErrors.push(err9);
+          vErrors.push(err7);
         }
         errors++;
       }
@@ -2749,38 +2650,29 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.order_id;
       if (typeof data2 === "string") {
         if (func2(data2) > 255) {
-          const err10 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err8 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
-            vErrors = [err10];
+            vErrors = [err8];
           } else {
-            vErrors.push(err10);
+            vErrors.push(err8);
           }
           errors++;
         }
         if (func2(data2) < 1) {
-          const err11 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err9 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err11];
+            vErrors = [err9];
           } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-        if (!formats0(data2)) {
-          const err12 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
+            vErrors.push(err9);
           }
           errors++;
         }
       } else {
-        const err13 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err10 = { instancePath: instancePath + "/order_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err13];
+          vErrors = [err10];
         } else {
-          vErrors.push(err13);
+          vErrors.push(err10);
         }
         errors++;
       }
@@ -2789,48 +2681,39 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.base_plan_id;
       if (typeof data3 === "string") {
         if (func2(data3) > 255) {
-          const err14 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err11 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
-            vErrors = [err14];
+            vErrors = [err11];
           } else {
-            vErrors.push(err14);
+            vErrors.push(err11);
           }
           errors++;
         }
         if (func2(data3) < 1) {
-          const err15 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err12 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err15];
+            vErrors = [err12];
           } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!formats0(data3)) {
-          const err16 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
+            vErrors.push(err12);
           }
           errors++;
         }
       } else {
-        const err17 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
+        const err13 = { instancePath: instancePath + "/base_plan_id", schemaPath: "answer:StoreText/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err17];
+          vErrors = [err13];
         } else {
-          vErrors.push(err17);
+          vErrors.push(err13);
         }
         errors++;
       }
     }
   } else {
-    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err14 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err18];
+      vErrors = [err14];
     } else {
-      vErrors.push(err18);
+      vErrors.push(err14);
     }
     errors++;
   }
@@ -3139,7 +3022,7 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
   validate44.errors = vErrors;
   return errors === 0;
 }
-var schema64 = { "type": "object", "required": ["transaction_id", "product_id", "type"], "properties": { "transaction_id": { "$ref": "input:StoreText" }, "product_id": { "$ref": "input:StoreText" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": "string", "format": "text", "minLength": 1, "maxLength": 255 } }, "$id": "input:PaddleData" };
+var schema64 = { "type": "object", "required": ["transaction_id", "product_id", "type"], "properties": { "transaction_id": { "$ref": "input:StoreText" }, "product_id": { "$ref": "input:StoreText" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:PaddleData" };
 function validate46(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -3781,9 +3664,526 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
   validate42.errors = vErrors;
   return errors === 0;
 }
-var answerOfferSignature = validate53;
-var pattern3 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+var answerEventBatch = validate53;
+var schema76 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
 function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.created === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.duplicates === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duplicates" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.rejected === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rejected" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.results === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "results" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "created" || key0 === "duplicates" || key0 === "rejected" || key0 === "results")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.created !== void 0) {
+      let data0 = data.created;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err5 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 100 || isNaN(data0)) {
+          const err6 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data0 < 0 || isNaN(data0)) {
+          const err7 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.duplicates !== void 0) {
+      let data1 = data.duplicates;
+      if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+        const err8 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (typeof data1 == "number" && isFinite(data1)) {
+        if (data1 > 100 || isNaN(data1)) {
+          const err9 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (data1 < 0 || isNaN(data1)) {
+          const err10 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.rejected !== void 0) {
+      let data2 = data.rejected;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err11 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (typeof data2 == "number" && isFinite(data2)) {
+        if (data2 > 99 || isNaN(data2)) {
+          const err12 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maximum", keyword: "maximum", params: { comparison: "<=", limit: 99 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err13 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.results !== void 0) {
+      let data3 = data.results;
+      if (Array.isArray(data3)) {
+        if (data3.length > 100) {
+          const err14 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data3.length < 1) {
+          const err15 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        const len0 = data3.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data4 = data3[i0];
+          if (data4 && typeof data4 == "object" && !Array.isArray(data4)) {
+            if (data4.index === void 0) {
+              const err16 = { instancePath: instancePath + "/results/" + i0, schemaPath: "answer:EventResult/required", keyword: "required", params: { missingProperty: "index" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (data4.status === void 0) {
+              const err17 = { instancePath: instancePath + "/results/" + i0, schemaPath: "answer:EventResult/required", keyword: "required", params: { missingProperty: "status" } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+            for (const key1 in data4) {
+              if (!(key1 === "index" || key1 === "event_id" || key1 === "status" || key1 === "id" || key1 === "error")) {
+                const err18 = { instancePath: instancePath + "/results/" + i0, schemaPath: "answer:EventResult/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+            }
+            if (data4.index !== void 0) {
+              let data5 = data4.index;
+              if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
+                const err19 = { instancePath: instancePath + "/results/" + i0 + "/index", schemaPath: "answer:EventResult/properties/index/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err19];
+                } else {
+                  vErrors.push(err19);
+                }
+                errors++;
+              }
+              if (typeof data5 == "number" && isFinite(data5)) {
+                if (data5 > 99 || isNaN(data5)) {
+                  const err20 = { instancePath: instancePath + "/results/" + i0 + "/index", schemaPath: "answer:EventResult/properties/index/maximum", keyword: "maximum", params: { comparison: "<=", limit: 99 } };
+                  if (vErrors === null) {
+                    vErrors = [err20];
+                  } else {
+                    vErrors.push(err20);
+                  }
+                  errors++;
+                }
+                if (data5 < 0 || isNaN(data5)) {
+                  const err21 = { instancePath: instancePath + "/results/" + i0 + "/index", schemaPath: "answer:EventResult/properties/index/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err21];
+                  } else {
+                    vErrors.push(err21);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data4.event_id !== void 0) {
+              if (typeof data4.event_id !== "string") {
+                const err22 = { instancePath: instancePath + "/results/" + i0 + "/event_id", schemaPath: "answer:EventResult/properties/event_id/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+            }
+            if (data4.status !== void 0) {
+              let data7 = data4.status;
+              if (typeof data7 !== "string") {
+                const err23 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err23];
+                } else {
+                  vErrors.push(err23);
+                }
+                errors++;
+              }
+              if (!(data7 === "created" || data7 === "duplicate" || data7 === "rejected")) {
+                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema76.properties.status.enum } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+            }
+            if (data4.id !== void 0) {
+              let data8 = data4.id;
+              if (typeof data8 === "string") {
+                if (func2(data8) < 1) {
+                  const err25 = { instancePath: instancePath + "/results/" + i0 + "/id", schemaPath: "answer:EventResult/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err25];
+                  } else {
+                    vErrors.push(err25);
+                  }
+                  errors++;
+                }
+              } else {
+                const err26 = { instancePath: instancePath + "/results/" + i0 + "/id", schemaPath: "answer:EventResult/properties/id/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err26];
+                } else {
+                  vErrors.push(err26);
+                }
+                errors++;
+              }
+            }
+            if (data4.error !== void 0) {
+              let data9 = data4.error;
+              if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
+                if (data9.code === void 0) {
+                  const err27 = { instancePath: instancePath + "/results/" + i0 + "/error", schemaPath: "answer:EventResult/properties/error/required", keyword: "required", params: { missingProperty: "code" } };
+                  if (vErrors === null) {
+                    vErrors = [err27];
+                  } else {
+                    vErrors.push(err27);
+                  }
+                  errors++;
+                }
+                if (data9.message === void 0) {
+                  const err28 = { instancePath: instancePath + "/results/" + i0 + "/error", schemaPath: "answer:EventResult/properties/error/required", keyword: "required", params: { missingProperty: "message" } };
+                  if (vErrors === null) {
+                    vErrors = [err28];
+                  } else {
+                    vErrors.push(err28);
+                  }
+                  errors++;
+                }
+                for (const key2 in data9) {
+                  if (!(key2 === "code" || key2 === "message")) {
+                    const err29 = { instancePath: instancePath + "/results/" + i0 + "/error", schemaPath: "answer:EventResult/properties/error/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                    if (vErrors === null) {
+                      vErrors = [err29];
+                    } else {
+                      vErrors.push(err29);
+                    }
+                    errors++;
+                  }
+                }
+                if (data9.code !== void 0) {
+                  let data10 = data9.code;
+                  if (typeof data10 !== "string") {
+                    const err30 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err30];
+                    } else {
+                      vErrors.push(err30);
+                    }
+                    errors++;
+                  }
+                  if (!(data10 === "invalid_data" || data10 === "idempotency_conflict")) {
+                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema76.properties.error.properties.code.enum } };
+                    if (vErrors === null) {
+                      vErrors = [err31];
+                    } else {
+                      vErrors.push(err31);
+                    }
+                    errors++;
+                  }
+                }
+                if (data9.message !== void 0) {
+                  let data11 = data9.message;
+                  if (typeof data11 === "string") {
+                    if (func2(data11) < 1) {
+                      const err32 = { instancePath: instancePath + "/results/" + i0 + "/error/message", schemaPath: "answer:EventResult/properties/error/properties/message/minLength", keyword: "minLength", params: { limit: 1 } };
+                      if (vErrors === null) {
+                        vErrors = [err32];
+                      } else {
+                        vErrors.push(err32);
+                      }
+                      errors++;
+                    }
+                  } else {
+                    const err33 = { instancePath: instancePath + "/results/" + i0 + "/error/message", schemaPath: "answer:EventResult/properties/error/properties/message/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err33];
+                    } else {
+                      vErrors.push(err33);
+                    }
+                    errors++;
+                  }
+                }
+              } else {
+                const err34 = { instancePath: instancePath + "/results/" + i0 + "/error", schemaPath: "answer:EventResult/properties/error/type", keyword: "type", params: { type: "object" } };
+                if (vErrors === null) {
+                  vErrors = [err34];
+                } else {
+                  vErrors.push(err34);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err35 = { instancePath: instancePath + "/results/" + i0, schemaPath: "answer:EventResult/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err36 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err37 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err37];
+    } else {
+      vErrors.push(err37);
+    }
+    errors++;
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
+}
+var v3CreateEventsBody = validate54;
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.events === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "events" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.events !== void 0) {
+      let data0 = data.events;
+      const _errs3 = errors;
+      let valid1 = true;
+      const _errs4 = errors;
+      if (Array.isArray(data0)) {
+        if (data0.length > 100) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs4 === errors;
+      errors = _errs3;
+      if (vErrors !== null) {
+        if (_errs3) {
+          vErrors.length = _errs3;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs5 = errors;
+        if (Array.isArray(data0)) {
+          const len0 = data0.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data1 = data0[i0];
+            if (!(data1 && typeof data1 == "object" && !Array.isArray(data1))) {
+              const err2 = { instancePath: instancePath + "/events/" + i0, schemaPath: "#/properties/events/then/items/type", keyword: "type", params: { type: "object" } };
+              if (vErrors === null) {
+                vErrors = [err2];
+              } else {
+                vErrors.push(err2);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs5 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err3 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (Array.isArray(data0)) {
+        if (data0.length > 100) {
+          const err4 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (data0.length < 1) {
+          const err5 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
+}
+var answerOfferSignature = validate55;
+var pattern3 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
+function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3942,11 +4342,11 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate53.errors = vErrors;
+  validate55.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignaturePath = validate54;
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignaturePath = validate56;
+function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4051,11 +4451,11 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate54.errors = vErrors;
+  validate56.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignatureBody = validate55;
-function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignatureBody = validate57;
+function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4180,12 +4580,379 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate55.errors = vErrors;
+  validate57.errors = vErrors;
+  return errors === 0;
+}
+var validateAppEvent = validate58;
+var schema82 = { "type": "object", "required": ["event_id", "event_name"], "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as paywall-7c1e", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "happened_at": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "product_id": { "$ref": "input:ShortText" }, "transaction_id": { "$ref": "input:ShortText" }, "screen_id": { "$ref": "input:ShortText" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:AppEvent" };
+var pattern4 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern5 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+function validate58(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.event_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.event_name === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "event_name" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.event_id !== void 0) {
+      let data0 = data.event_id;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 128) {
+          const err2 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/maxLength", keyword: "maxLength", params: { limit: 128 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err3 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (!formats0(data0)) {
+          const err4 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!pattern4.test(data0)) {
+          const err5 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as paywall-7c1e" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.event_name !== void 0) {
+      let data1 = data.event_name;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 100) {
+          const err7 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/maxLength", keyword: "maxLength", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (func2(data1) < 1) {
+          const err8 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (!formats0(data1)) {
+          const err9 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (!pattern5.test(data1)) {
+          const err10 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+      } else {
+        const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+    }
+    if (data.happened_at !== void 0) {
+      let data2 = data.happened_at;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err12 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (typeof data2 == "number" && isFinite(data2)) {
+        if (data2 > 9007199254740991 || isNaN(data2)) {
+          const err13 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err14 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.product_id !== void 0) {
+      let data3 = data.product_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err15 = { instancePath: instancePath + "/product_id", schemaPath: "input:ShortText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (!formats0(data3)) {
+          const err16 = { instancePath: instancePath + "/product_id", schemaPath: "input:ShortText/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/product_id", schemaPath: "input:ShortText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.transaction_id !== void 0) {
+      let data4 = data.transaction_id;
+      if (typeof data4 === "string") {
+        if (func2(data4) > 255) {
+          const err18 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:ShortText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (!formats0(data4)) {
+          const err19 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:ShortText/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+      } else {
+        const err20 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:ShortText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
+      }
+    }
+    if (data.screen_id !== void 0) {
+      let data5 = data.screen_id;
+      if (typeof data5 === "string") {
+        if (func2(data5) > 255) {
+          const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "input:ShortText/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats0(data5)) {
+          const err22 = { instancePath: instancePath + "/screen_id", schemaPath: "input:ShortText/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
+        }
+      } else {
+        const err23 = { instancePath: instancePath + "/screen_id", schemaPath: "input:ShortText/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.properties !== void 0) {
+      let data6 = data.properties;
+      if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
+        if (Object.keys(data6).length > 100) {
+          const err24 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err24];
+          } else {
+            vErrors.push(err24);
+          }
+          errors++;
+        }
+        for (const key0 in data6) {
+          const _errs18 = errors;
+          if (typeof key0 === "string") {
+            if (func2(key0) > 80) {
+              const err25 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key0 };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+            if (func2(key0) < 1) {
+              const err26 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key0 };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+            if (!formats0(key0)) {
+              const err27 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key0 };
+              if (vErrors === null) {
+                vErrors = [err27];
+              } else {
+                vErrors.push(err27);
+              }
+              errors++;
+            }
+          } else {
+            const err28 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key0 };
+            if (vErrors === null) {
+              vErrors = [err28];
+            } else {
+              vErrors.push(err28);
+            }
+            errors++;
+          }
+          var valid4 = _errs18 === errors;
+          if (!valid4) {
+            const err29 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key0 } };
+            if (vErrors === null) {
+              vErrors = [err29];
+            } else {
+              vErrors.push(err29);
+            }
+            errors++;
+          }
+        }
+        for (const key1 in data6) {
+          let data7 = data6[key1];
+          if (typeof data7 !== "string" && !(typeof data7 == "number" && isFinite(data7)) && typeof data7 !== "boolean") {
+            const err30 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema82.properties.properties.additionalProperties.type } };
+            if (vErrors === null) {
+              vErrors = [err30];
+            } else {
+              vErrors.push(err30);
+            }
+            errors++;
+          }
+          if (typeof data7 === "string") {
+            if (func2(data7) > 1024) {
+              const err31 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+              if (vErrors === null) {
+                vErrors = [err31];
+              } else {
+                vErrors.push(err31);
+              }
+              errors++;
+            }
+            if (!formats0(data7)) {
+              const err32 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err32];
+              } else {
+                vErrors.push(err32);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err33 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err34 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err34];
+    } else {
+      vErrors.push(err34);
+    }
+    errors++;
+  }
+  validate58.errors = vErrors;
   return errors === 0;
 }
 export {
   answerEntitlementList,
   answerError,
+  answerEventBatch,
   answerGrant,
   answerIdentity,
   answerNothing,
@@ -4195,6 +4962,7 @@ export {
   answerPurchase,
   answerUser,
   noQuery,
+  v3CreateEventsBody,
   v3CreateIdentityBody,
   v3CreateOfferSignatureBody,
   v3CreateOfferSignaturePath,
@@ -4206,5 +4974,6 @@ export {
   v3GetUserPath,
   v3GrantUserEntitlementBody,
   v3ListUserEntitlementsPath,
-  v3RevokeUserEntitlementPath
+  v3RevokeUserEntitlementPath,
+  validateAppEvent
 };

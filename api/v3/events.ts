@@ -1,0 +1,87 @@
+import type { AppUser, Said } from '../../domain/customers/app-user.ts'
+import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
+import { appendBatch } from '../../domain/ingestion/append.ts'
+import { MAX_AHEAD_MS } from '../../domain/limits.ts'
+import type { Detail } from '../../domain/refusal.ts'
+import { isoMicros } from '../../domain/time/instant.ts'
+import { details } from '../../schemas/details.ts'
+import type { components } from '../../schemas/generated/v3/api.ts'
+import { validateAppEvent } from '../../schemas/generated/v3/operations.ts'
+import { wholeSeconds } from '../time.ts'
+import { invalidV3, userNotFound } from './errors.ts'
+import { onUser } from './operation.ts'
+
+type AppEvent = components['schemas']['AppEvent']
+
+/** First character of the ids of app events in the log. No caller can send it, so what an app names is no event of anybody else. */
+const APP_PREFIX = '@'
+
+/** When it happened: as it was sent, unless it lies too far ahead. `now` of the user's environment in µs. */
+export const happenedAt = (sent: number | undefined, now: number): string =>
+  sent === undefined || sent * 1000 > now / 1000 + MAX_AHEAD_MS ? isoMicros(now) : wholeSeconds(sent * 1000)
+
+/** The id of an event in the log: each user has a space of ids. */
+export const appEventId = (user: AppUser, id: string): string => `${APP_PREFIX}${user.no}:${id}`
+
+/** What the headers say, as the log has it. */
+export const saidOf = ({ platform, device, app }: Said): Pick<EventInput, 'platform' | 'device' | 'app'> => ({
+  ...(platform && { platform }),
+  ...(device && { device }),
+  ...(app && { app }),
+})
+
+const AMOUNTS = ['price', 'currency', 'revenue']
+
+function faultsOf(item: Record<string, unknown>): Detail[] {
+  const faults = validateAppEvent(item) ? [] : details(validateAppEvent.errors, 'body', item)
+  return [...faults, ...AMOUNTS.filter(name => item[name] !== undefined).map(field => ({ field, message: 'is not taken from apps' }))]
+}
+
+function eventOf(item: AppEvent, user: AppUser, said: Said): EventInput {
+  const { event_id, event_name, happened_at: sent, product_id, transaction_id, screen_id, properties } = item
+  return {
+    ...saidOf(said),
+    event_id: appEventId(user, event_id),
+    event_name,
+    customer_uid: user.id,
+    happened_at: happenedAt(sent, user.now),
+    ...(product_id !== undefined && { product_id }),
+    ...(transaction_id !== undefined && { transaction: { transaction_id } }),
+    ...(screen_id !== undefined && { screen_id }),
+    ...(properties && { properties }),
+    ofApp: { sentAt: sent ?? null },
+  }
+}
+
+function result({ event_id }: Record<string, unknown>, index: number, outcome: ItemResult) {
+  const { status } = outcome
+  const known = { index, ...(typeof event_id === 'string' && { event_id }), status }
+  if (status !== 'rejected') return { ...known, id: outcome.id }
+  const { code, message } = outcome.error
+  // Erased meanwhile: no other user can be named.
+  if (code === 'not_found') throw userNotFound()
+  return { ...known, error: { code, message } }
+}
+
+const fieldOf = (i: number, field: string) => (field === 'body' ? `events[${i}]` : `events[${i}].${field}`)
+
+export const v3CreateEvents = onUser('v3CreateEvents', async ({ body, user, said, environment, db }) => {
+  const items = body.events as Record<string, unknown>[]
+  const judged = items.map((item): EventInput | ItemError => {
+    const faults = faultsOf(item)
+    return faults.length > 0 ? invalidItem(faults) : eventOf(item as AppEvent, user, said)
+  })
+  const outcomes = await appendBatch(db, environment, judged, true)
+  const results = outcomes.map((outcome, i) => result(items[i]!, i, outcome))
+  const count = (status: ItemResult['status']) => outcomes.filter(outcome => outcome.status === status).length
+  const rejected = count('rejected')
+  if (rejected === items.length)
+    throw invalidV3(
+      outcomes.flatMap((outcome, i) =>
+        outcome.status === 'rejected'
+          ? (outcome.error.details ?? []).map(({ field, message }) => ({ field: fieldOf(i, field), message }))
+          : [],
+      ),
+    )
+  return { created: count('created'), duplicates: count('duplicate'), rejected, results }
+})
