@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '../domain/canonical-json.ts'
 import type { Environment } from '../domain/environment.ts'
 import { findAnswer, storeAnswer, tryLockKey } from '../domain/idempotent-answers.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
@@ -14,17 +15,9 @@ export function idempotencyKey(header: string | undefined): string | undefined {
   throw invalidData([{ field: 'Idempotency-Key', message: 'must be 1 to 255 printable ASCII characters, such as order-1001' }])
 }
 
-/** Equal JSON values give equal text, in any order of their keys. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (typeof value !== 'object' || value === null) return JSON.stringify(value) ?? 'null'
-  const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1))
-  return `{${entries.map(([key, inner]) => `${JSON.stringify(key)}:${canonical(inner)}`).join(',')}}`
-}
-
 export const requestHash = (path: string, query: unknown, body: unknown): Buffer =>
   createHash('sha256')
-    .update(canonical([path, query, body]))
+    .update(canonicalJson([path, query, body]))
     .digest()
 
 /** A request may have little more than the id of a user, who may be erased: the hash alone would allow to try ids against it. */

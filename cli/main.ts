@@ -7,6 +7,7 @@ import { importCsv } from './import/command.ts'
 import { project } from './project.ts'
 import { rates } from './rates/command.ts'
 import { restore } from './restore.ts'
+import { screens } from './screens/command.ts'
 import { setAside } from './set-aside.ts'
 import { stores } from './stores.ts'
 import { IMPORT_USAGE, STORES_USAGE, USAGE } from './usage.ts'
@@ -30,6 +31,7 @@ const COMMANDS = new Map<string, CliCommand>([
   ['restore', restore],
   ['set-aside', setAside],
   ['stores', stores],
+  ['screens', screens],
   ['help', help],
   ['--help', help],
   ['-h', help],

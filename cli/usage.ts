@@ -20,6 +20,8 @@ export const USAGE = `Usage: npm run cli -- COMMAND
   restore DIR                     fill an empty installation from such a folder
   set-aside list [--all]          events that automations or integrations could not handle
   set-aside replay EVENT …|--all  handle them again
+  screens import FILE.json [--project ID] [--sandbox]
+                                  store the screens of a file, as the API shows them, all or none; those with a known id get its fields
   stores status PROJECT           what the stores have told and what hinders it (all commands: "help stores")
   help [import|stores]
 

@@ -16,5 +16,6 @@ export const LOCK = {
   words: 4_113,
   storeSweep: 4_114,
   appUser: 4_115,
+  screenEvents: 4_116,
   compaction: 4_130,
 } as const

@@ -1,6 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { UserEntitlement } from '../../domain/entitlements/fold.ts'
-import { type Grant, grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
+import { grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
 import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
 import { now } from '../../domain/environment.ts'
 import { Refusal } from '../../domain/refusal.ts'
@@ -9,6 +9,7 @@ import { unixSeconds, wholeSeconds } from '../time.ts'
 import { accessProduct, accessSource } from '../words.ts'
 import { isMissingUser, V3Problem } from './errors.ts'
 import { onUser } from './operation.ts'
+import { shownGrant } from './shown-grant.ts'
 
 const entitlement = (id: string, { isActive, shown }: UserEntitlement) => ({
   id,
@@ -23,14 +24,6 @@ export const v3ListUserEntitlements = onUser('v3ListUserEntitlements', async ({ 
   object: 'list' as const,
   data: (await userEntitlementsOf(db, environment, user.id)).map(({ entitlement: id, hold }) => entitlement(id, hold)),
 }))
-
-export const shownGrant = (id: string, { starts_at, expires_at }: Grant) => ({
-  id,
-  active: true,
-  started: unixSeconds(starts_at),
-  ...(expires_at !== null && { expires: unixSeconds(expires_at) }),
-  source: 'manual' as const,
-})
 
 const LAST_SECOND = 253_402_300_799
 const wrongEnd = () =>

@@ -1,34 +1,15 @@
 import type { AppUser, Said } from '../../domain/customers/app-user.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
-import { MAX_AHEAD_MS } from '../../domain/limits.ts'
 import type { Detail } from '../../domain/refusal.ts'
-import { isoMicros } from '../../domain/time/instant.ts'
 import { details } from '../../schemas/details.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'
 import { validateAppEvent } from '../../schemas/generated/v3/operations.ts'
-import { wholeSeconds } from '../time.ts'
+import { appEventId, happenedAt, saidOf } from './app-event.ts'
 import { invalidV3, userNotFound } from './errors.ts'
 import { onUser } from './operation.ts'
 
 type AppEvent = components['schemas']['AppEvent']
-
-/** First character of the ids of app events in the log. No caller can send it, so what an app names is no event of anybody else. */
-const APP_PREFIX = '@'
-
-/** When it happened: as it was sent, unless it lies too far ahead. `now` of the user's environment in µs. */
-export const happenedAt = (sent: number | undefined, now: number): string =>
-  sent === undefined || sent * 1000 > now / 1000 + MAX_AHEAD_MS ? isoMicros(now) : wholeSeconds(sent * 1000)
-
-/** The id of an event in the log: each user has a space of ids. */
-export const appEventId = (user: AppUser, id: string): string => `${APP_PREFIX}${user.no}:${id}`
-
-/** What the headers say, as the log has it. */
-export const saidOf = ({ platform, device, app }: Said): Pick<EventInput, 'platform' | 'device' | 'app'> => ({
-  ...(platform && { platform }),
-  ...(device && { device }),
-  ...(app && { app }),
-})
 
 const AMOUNTS = ['price', 'currency', 'revenue']
 

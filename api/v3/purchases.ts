@@ -13,9 +13,9 @@ import type { V3Input } from '../../schemas/v3/operation-types.ts'
 import { transaction } from '../../store/transaction.ts'
 import { recordPurchase } from '../purchase.ts'
 import { wholeSeconds } from '../time.ts'
-import { shownGrant } from './entitlements.ts'
 import { invalidV3, V3Problem } from './errors.ts'
 import { onUserInTurns, type UserCall } from './operation.ts'
+import { shownGrant } from './shown-grant.ts'
 
 type Body = V3Input<'v3CreatePurchase'>['body']
 const PRICE = /^[0-9]{1,12}(\.[0-9]{1,6})?$/

@@ -1,4 +1,5 @@
 import { descriptions, type OperationId } from '../../schemas/generated/v3/operations.ts'
+import * as actionPoints from './action-points.ts'
 import type { V3Route } from './dispatch.ts'
 import * as entitlements from './entitlements.ts'
 import * as events from './events.ts'
@@ -6,16 +7,21 @@ import * as identities from './identities.ts'
 import type { V3Operation } from './operation.ts'
 import * as promotionalOffers from './promotional-offers.ts'
 import * as purchases from './purchases.ts'
+import * as screenEvents from './screen-events.ts'
+import * as screens from './screens.ts'
 import * as userProperties from './user-properties.ts'
 import * as users from './users.ts'
 
 /** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: V3Operation<Id> } = {
+  ...actionPoints,
   ...entitlements,
   ...events,
   ...identities,
   ...promotionalOffers,
   ...purchases,
+  ...screenEvents,
+  ...screens,
   ...userProperties,
   ...users,
 }

@@ -30,6 +30,9 @@ export type EventInput = {
   ofApp?: { sentAt: number | null }
 }
 
+/** Begins the ids of a user's app events in the log: no caller can send the first character. `user`: the user's number. */
+export const appEventPrefix = (user: number): string => `@${user}`
+
 export type ItemError = { code: 'invalid_data' | 'not_found' | 'idempotency_conflict'; message: string; details?: Detail[] }
 export type ItemResult = { status: 'created' | 'duplicate'; id: string } | { status: 'rejected'; error: ItemError }
 

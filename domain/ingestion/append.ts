@@ -26,9 +26,16 @@ export const appendBatch = (
   environment: Environment,
   items: (EventInput | ItemError)[],
   triggers: boolean,
-): Promise<ItemResult[]> => transaction(pool, tx => append(tx, environment, items, triggers), isUniqueViolation)
+): Promise<ItemResult[]> => transaction(pool, tx => appendItems(tx, environment, items, triggers), isUniqueViolation)
 
-async function append(tx: Tx, environment: Environment, items: (EventInput | ItemError)[], triggers: boolean): Promise<ItemResult[]> {
+/** The same as a part of a transaction that is repeated after a unique violation. `before` runs when it is known which entries are new. */
+export async function appendItems(
+  tx: Tx,
+  environment: Environment,
+  items: (EventInput | ItemError)[],
+  triggers: boolean,
+  before: (entries: Entry[]) => Promise<unknown> = async () => {},
+): Promise<ItemResult[]> {
   const found = await lookUp(
     tx,
     environment,
@@ -62,6 +69,7 @@ async function append(tx: Tx, environment: Environment, items: (EventInput | Ite
   }
   await updateUsers(tx, environment, entries, changed)
   await markChanged(tx, environment, entries, rooted)
+  await before(entries)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
   return results as ItemResult[]
 }

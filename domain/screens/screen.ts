@@ -90,7 +90,8 @@ async function change(tx: Tx, environment: Environment, id: string, column: 'nam
   const before = await lockScreen(tx, environment, id, 'no key update')
   if (before[column] === value) return { before: null, after: before }
   const { rows } = await tx.query<ScreenRow>(
-    `update screens set ${column} = $3, updated_at = environment_now($1) where environment = $1 and id = $2 returning ${SCREEN_COLUMNS}`,
+    `update screens set ${column} = $3, updated_at = environment_now($1)${column === 'status' ? ', published_at = environment_now($1)' : ''}
+     where environment = $1 and id = $2 returning ${SCREEN_COLUMNS}`,
     [environment, id, value],
   )
   return { before, after: rows[0]! }

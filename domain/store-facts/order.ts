@@ -1,24 +1,14 @@
 import { createHash } from 'node:crypto'
+import { canonicalJson } from '../canonical-json.ts'
 import { ORIGINS, type Statement } from './statement.ts'
 
 /** A statement with what decides between statements of the same instant: the rank of its origin, then a hash of its content. */
 export type Tied<S extends Statement = Statement> = S & { tie: string }
 
-/** JSON with sorted keys, without what is undefined: the same content has the same text. */
-function canonical(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(canonical).join(',')}]`
-  if (value === null || typeof value !== 'object') return JSON.stringify(value)
-  const entries = Object.entries(value).filter(([, field]) => field !== undefined)
-  return `{${entries
-    .sort(([a], [b]) => (a < b ? -1 : 1))
-    .map(([key, field]) => `${JSON.stringify(key)}:${canonical(field)}`)
-    .join(',')}}`
-}
-
 /** Nothing of the order of arrival is in it. Two statements with equal content have the same tie. */
 export function tied<S extends Statement>(statement: S): Tied<S> {
   const { statedAt, ...content } = statement
-  const hash = createHash('sha256').update(canonical(content)).digest('hex')
+  const hash = createHash('sha256').update(canonicalJson(content)).digest('hex')
   return { ...statement, tie: `${ORIGINS.indexOf(statement.origin)}${hash.slice(0, 40)}` }
 }
 

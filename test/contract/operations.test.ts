@@ -9,7 +9,6 @@ import { type Described, operationsOf } from '../harness/described.ts'
 /** Operations that are not implemented yet. Only this list names them. */
 const LATER = [
   ...['v4GetAppleAdsReport', 'v4GetAppleAdsSeries', 'v4GetAppleAdsConnection', 'v4UpdateAppleAdsEntity'],
-  ...['v3ListContextScreens', 'v3GetScreen', 'v3ListScreens', 'v3CreateScreenEvents', 'v3ListActionPoints'],
   ...['v3GetRemoteConfig', 'v3ListRemoteConfigs', 'v3AttachUserToRemoteConfiguration', 'v3DetachUserFromRemoteConfiguration'],
   ...['v3AttachUserToExperiment', 'v3DetachUserFromExperiment'],
 ]

@@ -32,7 +32,7 @@ const oldRuns = (environment: number, count: number, days = 91) =>
 const oldScreen = (environment: number, id: string) =>
   api.pool.query(
     `insert into pending_screens (environment, id, user_id, screen_id, automation_id, run_id, step_id, created_at, expires_at)
-     values ($1, $2, 'QON_x', 's', 'auto_a', $2, 's', now(), now() - interval '1 hour')`,
+     values ($1, $2, 'QON_x', 's', 'auto_a', $2, 's', now(), now() - interval '90 days 1 hour')`,
     [environment, id],
   )
 
@@ -238,6 +238,9 @@ test('an advance of the clock removes what is over in its environment at the tar
     await runRow(api.pool, each, { at: ago(1), status: 'succeeded' })
     await oldScreen(each, 'scr_a')
   }
+  await api.pool.query(`update pending_screens set expires_at = now() - interval '1 hour' where environment = any ($1)`, [
+    [environment, other],
+  ])
   const to = new Date(Date.now() + 90 * DAY).toISOString()
   await advanceClock(environment, to, { pool: api.pool, beat: async () => {} })
   expect([await count('automation_runs', environment), await count('pending_screens', environment)]).toEqual([0, 0])

@@ -69,7 +69,7 @@ async function history(environment: number): Promise<void> {
   )
   await pool.query(
     `insert into pending_screens (environment, id, user_id, screen_id, automation_id, run_id, step_id, created_at, expires_at)
-     select $1, 'scr_' || n, 'QON_x', 's', 'auto_a', 'run_' || n, 's', now(), $2::timestamptz + make_interval(hours => n) from generate_series(-2, 2) n`,
+     select $1, 'scr_' || n, 'QON_x', 's', 'auto_a', 'run_' || n, 's', now(), $2::timestamptz - make_interval(days => 90) + make_interval(hours => n) from generate_series(-2, 2) n`,
     [environment, ago(0)],
   )
   await pool.query(

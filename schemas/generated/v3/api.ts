@@ -207,6 +207,160 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v3/contexts/{context_key}/screens": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Context key of the screen.
+                 * @example onboarding
+                 */
+                context_key: components["parameters"]["ContextKey"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get the screen of a context
+         * @description The one that was published last; 404 when there is none.
+         */
+        get: operations["v3ListContextScreens"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/screens": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List screens
+         * @description All published screens with a context key, oldest first.
+         */
+        get: operations["v3ListScreens"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/screens/{screen_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a screen
+         * @description A published screen, as apps show it.
+         */
+        get: operations["v3GetScreen"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/users/{user_id}/screen-events": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Store events of screens
+         * @description Each becomes an event of the log: `screen_shown` and `screen_closed` as they are, any other type as `screen_interacted` with the property `interaction`. An event that is equal in all fields to one of the same user is stored once; without `happened_at` within five minutes. `screen_shown` also marks the screens of that id that automations want shown.
+         */
+        post: operations["v3CreateScreenEvents"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/users/{user_id}/action-points": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * List screens to show
+         * @description Published screens that automations want shown to the user, oldest first. They wait until `screen_shown` comes, at most 30 days.
+         */
+        get: operations["v3ListActionPoints"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v3/users/{user_id}/events": {
         parameters: {
             query?: never;
@@ -633,6 +787,104 @@ export interface components {
             app_store_data?: components["schemas"]["AppStoreData"];
             play_store_data?: components["schemas"]["PlayStoreData"];
         };
+        ScreenList: components["schemas"]["Screen"][];
+        /**
+         * @example {
+         *       "id": "scr_4Jq8ZtW0bXc6RmYd2KpL",
+         *       "context_key": "onboarding",
+         *       "body": "<!DOCTYPE html><html><body>{{title}}</body></html>",
+         *       "variables": [
+         *         {
+         *           "kind": "custom",
+         *           "key": "title",
+         *           "type": "string",
+         *           "value": "Welcome"
+         *         }
+         *       ]
+         *     }
+         */
+        Screen: {
+            id: string;
+            /** @description Empty without one. */
+            context_key: string;
+            /** @description HTML. */
+            body: string;
+            variables: components["schemas"]["ScreenVariable"][];
+        };
+        ScreenVariable: {
+            /** @enum {string} */
+            kind: "custom" | "product" | "selected_product";
+            key: string;
+            /** @enum {string} */
+            type: "boolean" | "string" | "number";
+            value: string | number | boolean;
+        };
+        /**
+         * @example {
+         *       "events": [
+         *         {
+         *           "type": "screen_shown",
+         *           "screen_uid": "scr_4Jq8ZtW0bXc6RmYd2KpL",
+         *           "happened_at": 1772355600
+         *         },
+         *         {
+         *           "type": "purchase_tapped",
+         *           "screen_uid": "scr_4Jq8ZtW0bXc6RmYd2KpL",
+         *           "happened_at": 1772355610,
+         *           "product": "annual"
+         *         }
+         *       ]
+         *     }
+         */
+        ScreenEventsInput: {
+            events: components["schemas"]["ScreenEvent"][];
+        };
+        /** @description Further fields that are texts, numbers or booleans become properties of the event. */
+        ScreenEvent: {
+            /** @example screen_shown */
+            type: string;
+            /** @example scr_4Jq8ZtW0bXc6RmYd2KpL */
+            screen_uid?: string;
+            /**
+             * @description Unix time in seconds; by default, and for a time more than five minutes ahead, now.
+             * @example 1772355600
+             */
+            happened_at?: number;
+        };
+        ActionPointList: {
+            data: {
+                items: components["schemas"]["ActionPoint"][];
+            };
+        };
+        /**
+         * @example {
+         *       "type": "screen_view",
+         *       "data": {
+         *         "id": "psc_4Jq8ZtW0bXc6RmYd2KpL",
+         *         "screen": "scr_4Jq8ZtW0bXc6RmYd2KpL",
+         *         "context_key": "onboarding",
+         *         "automation_id": "aut_4Jq8ZtW0bXc6RmYd2KpL",
+         *         "run_id": "run_4Jq8ZtW0bXc6RmYd2KpL",
+         *         "created": 1772355600,
+         *         "expires": 1774947600
+         *       }
+         *     }
+         */
+        ActionPoint: {
+            /** @enum {string} */
+            type: "screen_view";
+            data: {
+                id: string;
+                /** @description Screen id. */
+                screen: string;
+                context_key?: string;
+                automation_id: string;
+                run_id: string;
+                created: components["schemas"]["Seconds"];
+                expires: components["schemas"]["Seconds"];
+                shown?: components["schemas"]["Seconds"];
+            };
+        };
         /**
          * @example {
          *       "key": "_q_email",
@@ -835,6 +1087,16 @@ export interface components {
          * @example spring
          */
         OfferId: string;
+        /**
+         * @description Context key of the screen.
+         * @example onboarding
+         */
+        ContextKey: string;
+        /**
+         * @description Screen id.
+         * @example scr_4Jq8ZtW0bXc6RmYd2KpL
+         */
+        ScreenId: string;
         /**
          * @description User id.
          * @example QON_5f0c1d2e3b4a59687766554433221100
@@ -1274,6 +1536,211 @@ export interface operations {
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
             422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3ListContextScreens: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Context key of the screen.
+                 * @example onboarding
+                 */
+                context_key: components["parameters"]["ContextKey"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screen, alone in a list. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3ListScreens: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Without effect.
+                 * @example true
+                 */
+                preload?: boolean;
+            };
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screens. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3GetScreen: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Screen id.
+                 * @example scr_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                screen_id: components["parameters"]["ScreenId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screen. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Screen"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3CreateScreenEvents: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["ScreenEventsInput"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Done"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3ListActionPoints: {
+        parameters: {
+            query?: {
+                /**
+                 * @description There is no other type.
+                 * @example screen_view
+                 */
+                type?: "screen_view";
+                /**
+                 * @description 1 for those that wait; 0 also for those that were shown or lapsed in the last 90 days.
+                 * @example 1
+                 */
+                active?: 1 | 0;
+            };
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The screens. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ActionPointList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -22,6 +22,14 @@ export const answerNothing: ValidateFunction
 export const v3RevokeUserEntitlementPath: ValidateFunction
 export const answerPurchase: ValidateFunction
 export const v3CreatePurchaseBody: ValidateFunction
+export const answerScreenList: ValidateFunction
+export const v3ListContextScreensPath: ValidateFunction
+export const v3ListScreensQuery: ValidateFunction
+export const answerScreen: ValidateFunction
+export const v3GetScreenPath: ValidateFunction
+export const v3CreateScreenEventsBody: ValidateFunction
+export const answerActionPointList: ValidateFunction
+export const v3ListActionPointsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
 export const v3CreateEventsBody: ValidateFunction
 export const answerOfferSignature: ValidateFunction

@@ -3664,9 +3664,1202 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
   validate42.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate53;
-var schema76 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
+var answerScreenList = validate53;
+var schema77 = { "type": "object", "required": ["kind", "key", "type", "value"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["custom", "product", "selected_product"] }, "key": { "type": "string" }, "type": { "type": "string", "enum": ["boolean", "string", "number"] }, "value": { "type": ["string", "number", "boolean"] } }, "$id": "answer:ScreenVariable" };
+function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.context_key === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "context_key" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.body === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "body" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.variables === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "variables" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "context_key" || key0 === "body" || key0 === "variables")) {
+        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (func2(data0) < 1) {
+          const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+    if (data.context_key !== void 0) {
+      if (typeof data.context_key !== "string") {
+        const err7 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.body !== void 0) {
+      let data2 = data.body;
+      if (typeof data2 === "string") {
+        if (func2(data2) < 1) {
+          const err8 = { instancePath: instancePath + "/body", schemaPath: "#/properties/body/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/body", schemaPath: "#/properties/body/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (data.variables !== void 0) {
+      let data3 = data.variables;
+      if (Array.isArray(data3)) {
+        const len0 = data3.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data4 = data3[i0];
+          if (data4 && typeof data4 == "object" && !Array.isArray(data4)) {
+            if (data4.kind === void 0) {
+              const err10 = { instancePath: instancePath + "/variables/" + i0, schemaPath: "answer:ScreenVariable/required", keyword: "required", params: { missingProperty: "kind" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (data4.key === void 0) {
+              const err11 = { instancePath: instancePath + "/variables/" + i0, schemaPath: "answer:ScreenVariable/required", keyword: "required", params: { missingProperty: "key" } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            if (data4.type === void 0) {
+              const err12 = { instancePath: instancePath + "/variables/" + i0, schemaPath: "answer:ScreenVariable/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+            if (data4.value === void 0) {
+              const err13 = { instancePath: instancePath + "/variables/" + i0, schemaPath: "answer:ScreenVariable/required", keyword: "required", params: { missingProperty: "value" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+            for (const key1 in data4) {
+              if (!(key1 === "kind" || key1 === "key" || key1 === "type" || key1 === "value")) {
+                const err14 = { instancePath: instancePath + "/variables/" + i0, schemaPath: "answer:ScreenVariable/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err14];
+                } else {
+                  vErrors.push(err14);
+                }
+                errors++;
+              }
+            }
+            if (data4.kind !== void 0) {
+              let data5 = data4.kind;
+              if (typeof data5 !== "string") {
+                const err15 = { instancePath: instancePath + "/variables/" + i0 + "/kind", schemaPath: "answer:ScreenVariable/properties/kind/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+              if (!(data5 === "custom" || data5 === "product" || data5 === "selected_product")) {
+                const err16 = { instancePath: instancePath + "/variables/" + i0 + "/kind", schemaPath: "answer:ScreenVariable/properties/kind/enum", keyword: "enum", params: { allowedValues: schema77.properties.kind.enum } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+            }
+            if (data4.key !== void 0) {
+              if (typeof data4.key !== "string") {
+                const err17 = { instancePath: instancePath + "/variables/" + i0 + "/key", schemaPath: "answer:ScreenVariable/properties/key/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err17];
+                } else {
+                  vErrors.push(err17);
+                }
+                errors++;
+              }
+            }
+            if (data4.type !== void 0) {
+              let data7 = data4.type;
+              if (typeof data7 !== "string") {
+                const err18 = { instancePath: instancePath + "/variables/" + i0 + "/type", schemaPath: "answer:ScreenVariable/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+              if (!(data7 === "boolean" || data7 === "string" || data7 === "number")) {
+                const err19 = { instancePath: instancePath + "/variables/" + i0 + "/type", schemaPath: "answer:ScreenVariable/properties/type/enum", keyword: "enum", params: { allowedValues: schema77.properties.type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err19];
+                } else {
+                  vErrors.push(err19);
+                }
+                errors++;
+              }
+            }
+            if (data4.value !== void 0) {
+              let data8 = data4.value;
+              if (typeof data8 !== "string" && !(typeof data8 == "number" && isFinite(data8)) && typeof data8 !== "boolean") {
+                const err20 = { instancePath: instancePath + "/variables/" + i0 + "/value", schemaPath: "answer:ScreenVariable/properties/value/type", keyword: "type", params: { type: schema77.properties.value.type } };
+                if (vErrors === null) {
+                  vErrors = [err20];
+                } else {
+                  vErrors.push(err20);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err21 = { instancePath: instancePath + "/variables/" + i0, schemaPath: "answer:ScreenVariable/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err22 = { instancePath: instancePath + "/variables", schemaPath: "#/properties/variables/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err23];
+    } else {
+      vErrors.push(err23);
+    }
+    errors++;
+  }
+  validate54.errors = vErrors;
+  return errors === 0;
+}
 function validate53(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (Array.isArray(data)) {
+    const len0 = data.length;
+    for (let i0 = 0; i0 < len0; i0++) {
+      if (!validate54(data[i0], { instancePath: instancePath + "/" + i0, parentData: data, parentDataProperty: i0, rootData })) {
+        vErrors = vErrors === null ? validate54.errors : vErrors.concat(validate54.errors);
+        errors = vErrors.length;
+      }
+    }
+  } else {
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    if (vErrors === null) {
+      vErrors = [err0];
+    } else {
+      vErrors.push(err0);
+    }
+    errors++;
+  }
+  validate53.errors = vErrors;
+  return errors === 0;
+}
+var v3ListContextScreensPath = validate56;
+function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.context_key === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "context_key" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "context_key")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.context_key !== void 0) {
+      let data0 = data.context_key;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err2 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+      } else {
+        const err3 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err4 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err4];
+    } else {
+      vErrors.push(err4);
+    }
+    errors++;
+  }
+  validate56.errors = vErrors;
+  return errors === 0;
+}
+var v3ListScreensQuery = validate57;
+function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.preload !== void 0) {
+      if (typeof data.preload !== "boolean") {
+        const err0 = { instancePath: instancePath + "/preload", schemaPath: "#/properties/preload/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err1 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err1];
+    } else {
+      vErrors.push(err1);
+    }
+    errors++;
+  }
+  validate57.errors = vErrors;
+  return errors === 0;
+}
+var answerScreen = validate54;
+var v3GetScreenPath = validate58;
+function validate58(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.screen_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "screen_id")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.screen_id !== void 0) {
+      let data0 = data.screen_id;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err2 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+      } else {
+        const err3 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err4 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err4];
+    } else {
+      vErrors.push(err4);
+    }
+    errors++;
+  }
+  validate58.errors = vErrors;
+  return errors === 0;
+}
+var v3CreateScreenEventsBody = validate59;
+function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.events === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "events" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.events !== void 0) {
+      let data0 = data.events;
+      const _errs3 = errors;
+      let valid1 = true;
+      const _errs4 = errors;
+      if (Array.isArray(data0)) {
+        if (data0.length > 100) {
+          const err1 = {};
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs4 === errors;
+      errors = _errs3;
+      if (vErrors !== null) {
+        if (_errs3) {
+          vErrors.length = _errs3;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs5 = errors;
+        if (Array.isArray(data0)) {
+          const len0 = data0.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data1 = data0[i0];
+            if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+              if (data1.type === void 0) {
+                const err2 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:ScreenEvent/required", keyword: "required", params: { missingProperty: "type" } };
+                if (vErrors === null) {
+                  vErrors = [err2];
+                } else {
+                  vErrors.push(err2);
+                }
+                errors++;
+              }
+              if (data1.type !== void 0) {
+                let data2 = data1.type;
+                if (typeof data2 === "string") {
+                  if (func2(data2) > 100) {
+                    const err3 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/maxLength", keyword: "maxLength", params: { limit: 100 } };
+                    if (vErrors === null) {
+                      vErrors = [err3];
+                    } else {
+                      vErrors.push(err3);
+                    }
+                    errors++;
+                  }
+                  if (func2(data2) < 1) {
+                    const err4 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/minLength", keyword: "minLength", params: { limit: 1 } };
+                    if (vErrors === null) {
+                      vErrors = [err4];
+                    } else {
+                      vErrors.push(err4);
+                    }
+                    errors++;
+                  }
+                  if (!formats0(data2)) {
+                    const err5 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/format", keyword: "format", params: { format: "text" } };
+                    if (vErrors === null) {
+                      vErrors = [err5];
+                    } else {
+                      vErrors.push(err5);
+                    }
+                    errors++;
+                  }
+                } else {
+                  const err6 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/type", keyword: "type", params: { type: "string" } };
+                  if (vErrors === null) {
+                    vErrors = [err6];
+                  } else {
+                    vErrors.push(err6);
+                  }
+                  errors++;
+                }
+              }
+              if (data1.screen_uid !== void 0) {
+                let data3 = data1.screen_uid;
+                if (typeof data3 === "string") {
+                  if (func2(data3) > 256) {
+                    const err7 = { instancePath: instancePath + "/events/" + i0 + "/screen_uid", schemaPath: "input:ScreenEvent/properties/screen_uid/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                    if (vErrors === null) {
+                      vErrors = [err7];
+                    } else {
+                      vErrors.push(err7);
+                    }
+                    errors++;
+                  }
+                  if (!formats0(data3)) {
+                    const err8 = { instancePath: instancePath + "/events/" + i0 + "/screen_uid", schemaPath: "input:ScreenEvent/properties/screen_uid/format", keyword: "format", params: { format: "text" } };
+                    if (vErrors === null) {
+                      vErrors = [err8];
+                    } else {
+                      vErrors.push(err8);
+                    }
+                    errors++;
+                  }
+                } else {
+                  const err9 = { instancePath: instancePath + "/events/" + i0 + "/screen_uid", schemaPath: "input:ScreenEvent/properties/screen_uid/type", keyword: "type", params: { type: "string" } };
+                  if (vErrors === null) {
+                    vErrors = [err9];
+                  } else {
+                    vErrors.push(err9);
+                  }
+                  errors++;
+                }
+              }
+              if (data1.happened_at !== void 0) {
+                let data4 = data1.happened_at;
+                if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+                  const err10 = { instancePath: instancePath + "/events/" + i0 + "/happened_at", schemaPath: "input:ScreenEvent/properties/happened_at/type", keyword: "type", params: { type: "integer" } };
+                  if (vErrors === null) {
+                    vErrors = [err10];
+                  } else {
+                    vErrors.push(err10);
+                  }
+                  errors++;
+                }
+                if (typeof data4 == "number" && isFinite(data4)) {
+                  if (data4 > 9007199254740991 || isNaN(data4)) {
+                    const err11 = { instancePath: instancePath + "/events/" + i0 + "/happened_at", schemaPath: "input:ScreenEvent/properties/happened_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                    if (vErrors === null) {
+                      vErrors = [err11];
+                    } else {
+                      vErrors.push(err11);
+                    }
+                    errors++;
+                  }
+                  if (data4 < 0 || isNaN(data4)) {
+                    const err12 = { instancePath: instancePath + "/events/" + i0 + "/happened_at", schemaPath: "input:ScreenEvent/properties/happened_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                    if (vErrors === null) {
+                      vErrors = [err12];
+                    } else {
+                      vErrors.push(err12);
+                    }
+                    errors++;
+                  }
+                }
+              }
+            } else {
+              const err13 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:ScreenEvent/type", keyword: "type", params: { type: "object" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs5 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err14 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (Array.isArray(data0)) {
+        if (data0.length > 100) {
+          const err15 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (data0.length < 1) {
+          const err16 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err18];
+    } else {
+      vErrors.push(err18);
+    }
+    errors++;
+  }
+  validate60.errors = vErrors;
+  return errors === 0;
+}
+function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (!validate60(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
+    errors = vErrors.length;
+  }
+  validate59.errors = vErrors;
+  return errors === 0;
+}
+var answerActionPointList = validate62;
+var schema85 = { "type": "object", "required": ["type", "data"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["screen_view"] }, "data": { "type": "object", "required": ["id", "screen", "automation_id", "run_id", "created", "expires"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "screen": { "type": "string", "minLength": 1 }, "context_key": { "type": "string", "minLength": 1 }, "automation_id": { "type": "string", "minLength": 1 }, "run_id": { "type": "string", "minLength": 1 }, "created": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "shown": { "$ref": "answer:Seconds" } } } }, "$id": "answer:ActionPoint" };
+function validate63(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.type === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.data === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "type" || key0 === "data")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.type !== void 0) {
+      let data0 = data.type;
+      if (typeof data0 !== "string") {
+        const err3 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err3];
+        } else {
+          vErrors.push(err3);
+        }
+        errors++;
+      }
+      if (!(data0 === "screen_view")) {
+        const err4 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema85.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data1 = data.data;
+      if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+        if (data1.id === void 0) {
+          const err5 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "id" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (data1.screen === void 0) {
+          const err6 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "screen" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data1.automation_id === void 0) {
+          const err7 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "automation_id" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        if (data1.run_id === void 0) {
+          const err8 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "run_id" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (data1.created === void 0) {
+          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "created" } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (data1.expires === void 0) {
+          const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "expires" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+        for (const key1 in data1) {
+          if (!(key1 === "id" || key1 === "screen" || key1 === "context_key" || key1 === "automation_id" || key1 === "run_id" || key1 === "created" || key1 === "expires" || key1 === "shown")) {
+            const err11 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err11];
+            } else {
+              vErrors.push(err11);
+            }
+            errors++;
+          }
+        }
+        if (data1.id !== void 0) {
+          let data2 = data1.id;
+          if (typeof data2 === "string") {
+            if (func2(data2) < 1) {
+              const err12 = { instancePath: instancePath + "/data/id", schemaPath: "#/properties/data/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+          } else {
+            const err13 = { instancePath: instancePath + "/data/id", schemaPath: "#/properties/data/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err13];
+            } else {
+              vErrors.push(err13);
+            }
+            errors++;
+          }
+        }
+        if (data1.screen !== void 0) {
+          let data3 = data1.screen;
+          if (typeof data3 === "string") {
+            if (func2(data3) < 1) {
+              const err14 = { instancePath: instancePath + "/data/screen", schemaPath: "#/properties/data/properties/screen/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+          } else {
+            const err15 = { instancePath: instancePath + "/data/screen", schemaPath: "#/properties/data/properties/screen/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err15];
+            } else {
+              vErrors.push(err15);
+            }
+            errors++;
+          }
+        }
+        if (data1.context_key !== void 0) {
+          let data4 = data1.context_key;
+          if (typeof data4 === "string") {
+            if (func2(data4) < 1) {
+              const err16 = { instancePath: instancePath + "/data/context_key", schemaPath: "#/properties/data/properties/context_key/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+          } else {
+            const err17 = { instancePath: instancePath + "/data/context_key", schemaPath: "#/properties/data/properties/context_key/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err17];
+            } else {
+              vErrors.push(err17);
+            }
+            errors++;
+          }
+        }
+        if (data1.automation_id !== void 0) {
+          let data5 = data1.automation_id;
+          if (typeof data5 === "string") {
+            if (func2(data5) < 1) {
+              const err18 = { instancePath: instancePath + "/data/automation_id", schemaPath: "#/properties/data/properties/automation_id/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+          } else {
+            const err19 = { instancePath: instancePath + "/data/automation_id", schemaPath: "#/properties/data/properties/automation_id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err19];
+            } else {
+              vErrors.push(err19);
+            }
+            errors++;
+          }
+        }
+        if (data1.run_id !== void 0) {
+          let data6 = data1.run_id;
+          if (typeof data6 === "string") {
+            if (func2(data6) < 1) {
+              const err20 = { instancePath: instancePath + "/data/run_id", schemaPath: "#/properties/data/properties/run_id/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+          } else {
+            const err21 = { instancePath: instancePath + "/data/run_id", schemaPath: "#/properties/data/properties/run_id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data1.created !== void 0) {
+          let data7 = data1.created;
+          if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
+            const err22 = { instancePath: instancePath + "/data/created", schemaPath: "answer:Seconds/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err22];
+            } else {
+              vErrors.push(err22);
+            }
+            errors++;
+          }
+          if (typeof data7 == "number" && isFinite(data7)) {
+            if (data7 > 253402300799 || isNaN(data7)) {
+              const err23 = { instancePath: instancePath + "/data/created", schemaPath: "answer:Seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+              if (vErrors === null) {
+                vErrors = [err23];
+              } else {
+                vErrors.push(err23);
+              }
+              errors++;
+            }
+            if (data7 < -62135596800 || isNaN(data7)) {
+              const err24 = { instancePath: instancePath + "/data/created", schemaPath: "answer:Seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: -62135596800 } };
+              if (vErrors === null) {
+                vErrors = [err24];
+              } else {
+                vErrors.push(err24);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data1.expires !== void 0) {
+          let data8 = data1.expires;
+          if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
+            const err25 = { instancePath: instancePath + "/data/expires", schemaPath: "answer:Seconds/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err25];
+            } else {
+              vErrors.push(err25);
+            }
+            errors++;
+          }
+          if (typeof data8 == "number" && isFinite(data8)) {
+            if (data8 > 253402300799 || isNaN(data8)) {
+              const err26 = { instancePath: instancePath + "/data/expires", schemaPath: "answer:Seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+            if (data8 < -62135596800 || isNaN(data8)) {
+              const err27 = { instancePath: instancePath + "/data/expires", schemaPath: "answer:Seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: -62135596800 } };
+              if (vErrors === null) {
+                vErrors = [err27];
+              } else {
+                vErrors.push(err27);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data1.shown !== void 0) {
+          let data9 = data1.shown;
+          if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)) && isFinite(data9))) {
+            const err28 = { instancePath: instancePath + "/data/shown", schemaPath: "answer:Seconds/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err28];
+            } else {
+              vErrors.push(err28);
+            }
+            errors++;
+          }
+          if (typeof data9 == "number" && isFinite(data9)) {
+            if (data9 > 253402300799 || isNaN(data9)) {
+              const err29 = { instancePath: instancePath + "/data/shown", schemaPath: "answer:Seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 253402300799 } };
+              if (vErrors === null) {
+                vErrors = [err29];
+              } else {
+                vErrors.push(err29);
+              }
+              errors++;
+            }
+            if (data9 < -62135596800 || isNaN(data9)) {
+              const err30 = { instancePath: instancePath + "/data/shown", schemaPath: "answer:Seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: -62135596800 } };
+              if (vErrors === null) {
+                vErrors = [err30];
+              } else {
+                vErrors.push(err30);
+              }
+              errors++;
+            }
+          }
+        }
+      } else {
+        const err31 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err32 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err32];
+    } else {
+      vErrors.push(err32);
+    }
+    errors++;
+  }
+  validate63.errors = vErrors;
+  return errors === 0;
+}
+function validate62(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.data === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "data")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.data !== void 0) {
+      let data0 = data.data;
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+        if (data0.items === void 0) {
+          const err2 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/required", keyword: "required", params: { missingProperty: "items" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        for (const key1 in data0) {
+          if (!(key1 === "items")) {
+            const err3 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err3];
+            } else {
+              vErrors.push(err3);
+            }
+            errors++;
+          }
+        }
+        if (data0.items !== void 0) {
+          let data1 = data0.items;
+          if (Array.isArray(data1)) {
+            const len0 = data1.length;
+            for (let i0 = 0; i0 < len0; i0++) {
+              if (!validate63(data1[i0], { instancePath: instancePath + "/data/items/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+                vErrors = vErrors === null ? validate63.errors : vErrors.concat(validate63.errors);
+                errors = vErrors.length;
+              }
+            }
+          } else {
+            const err4 = { instancePath: instancePath + "/data/items", schemaPath: "#/properties/data/properties/items/type", keyword: "type", params: { type: "array" } };
+            if (vErrors === null) {
+              vErrors = [err4];
+            } else {
+              vErrors.push(err4);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err6 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err6];
+    } else {
+      vErrors.push(err6);
+    }
+    errors++;
+  }
+  validate62.errors = vErrors;
+  return errors === 0;
+}
+var v3ListActionPointsQuery = validate65;
+var schema89 = { "type": "object", "required": [], "properties": { "type": { "type": "string", "enum": ["screen_view"] }, "active": { "type": "integer", "enum": [1, 0], "default": 1, "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v3ListActionPointsQuery" };
+function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.active === void 0) {
+      data.active = 1;
+    }
+    if (data.type !== void 0) {
+      let data0 = data.type;
+      if (typeof data0 !== "string") {
+        const err0 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+      if (!(data0 === "screen_view")) {
+        const err1 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema89.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    let data1 = data.active;
+    if (!(typeof data1 == "number" && (!(data1 % 1) && !isNaN(data1)) && isFinite(data1))) {
+      const err2 = { instancePath: instancePath + "/active", schemaPath: "#/properties/active/type", keyword: "type", params: { type: "integer" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (!(data1 === 1 || data1 === 0)) {
+      const err3 = { instancePath: instancePath + "/active", schemaPath: "#/properties/active/enum", keyword: "enum", params: { allowedValues: schema89.properties.active.enum } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (typeof data1 == "number" && isFinite(data1)) {
+      if (data1 > 9007199254740991 || isNaN(data1)) {
+        const err4 = { instancePath: instancePath + "/active", schemaPath: "#/properties/active/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+      if (data1 < -9007199254740991 || isNaN(data1)) {
+        const err5 = { instancePath: instancePath + "/active", schemaPath: "#/properties/active/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err6 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err6];
+    } else {
+      vErrors.push(err6);
+    }
+    errors++;
+  }
+  validate65.errors = vErrors;
+  return errors === 0;
+}
+var answerEventBatch = validate66;
+var schema91 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
+function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -3923,7 +5116,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data7 === "created" || data7 === "duplicate" || data7 === "rejected")) {
-                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema76.properties.status.enum } };
+                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema91.properties.status.enum } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -3998,7 +5191,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
                     errors++;
                   }
                   if (!(data10 === "invalid_data" || data10 === "idempotency_conflict")) {
-                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema76.properties.error.properties.code.enum } };
+                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema91.properties.error.properties.code.enum } };
                     if (vErrors === null) {
                       vErrors = [err31];
                     } else {
@@ -4068,11 +5261,11 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate53.errors = vErrors;
+  validate66.errors = vErrors;
   return errors === 0;
 }
-var v3CreateEventsBody = validate54;
-function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateEventsBody = validate67;
+function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4178,12 +5371,12 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate54.errors = vErrors;
+  validate67.errors = vErrors;
   return errors === 0;
 }
-var answerOfferSignature = validate55;
+var answerOfferSignature = validate68;
 var pattern3 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
-function validate55(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4342,11 +5535,11 @@ function validate55(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate55.errors = vErrors;
+  validate68.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignaturePath = validate56;
-function validate56(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignaturePath = validate69;
+function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4451,11 +5644,11 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate56.errors = vErrors;
+  validate69.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignatureBody = validate57;
-function validate57(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignatureBody = validate70;
+function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4580,14 +5773,14 @@ function validate57(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate57.errors = vErrors;
+  validate70.errors = vErrors;
   return errors === 0;
 }
-var validateAppEvent = validate58;
-var schema82 = { "type": "object", "required": ["event_id", "event_name"], "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as paywall-7c1e", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "happened_at": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "product_id": { "$ref": "input:ShortText" }, "transaction_id": { "$ref": "input:ShortText" }, "screen_id": { "$ref": "input:ShortText" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:AppEvent" };
+var validateAppEvent = validate71;
+var schema97 = { "type": "object", "required": ["event_id", "event_name"], "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as paywall-7c1e", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "happened_at": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "product_id": { "$ref": "input:ShortText" }, "transaction_id": { "$ref": "input:ShortText" }, "screen_id": { "$ref": "input:ShortText" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:AppEvent" };
 var pattern4 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern5 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-function validate58(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4898,7 +6091,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
         for (const key1 in data6) {
           let data7 = data6[key1];
           if (typeof data7 !== "string" && !(typeof data7 == "number" && isFinite(data7)) && typeof data7 !== "boolean") {
-            const err30 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema82.properties.properties.additionalProperties.type } };
+            const err30 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema97.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -4946,10 +6139,11 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate58.errors = vErrors;
+  validate71.errors = vErrors;
   return errors === 0;
 }
 export {
+  answerActionPointList,
   answerEntitlementList,
   answerError,
   answerEventBatch,
@@ -4960,6 +6154,8 @@ export {
   answerPropertyList,
   answerPropertyResult,
   answerPurchase,
+  answerScreen,
+  answerScreenList,
   answerUser,
   noQuery,
   v3CreateEventsBody,
@@ -4967,12 +6163,17 @@ export {
   v3CreateOfferSignatureBody,
   v3CreateOfferSignaturePath,
   v3CreatePurchaseBody,
+  v3CreateScreenEventsBody,
   v3CreateUserBody,
   v3CreateUserPath,
   v3CreateUserPropertiesBody,
   v3GetIdentityPath,
+  v3GetScreenPath,
   v3GetUserPath,
   v3GrantUserEntitlementBody,
+  v3ListActionPointsQuery,
+  v3ListContextScreensPath,
+  v3ListScreensQuery,
   v3ListUserEntitlementsPath,
   v3RevokeUserEntitlementPath,
   validateAppEvent

@@ -1,0 +1,19 @@
+import type { AppUser, Said } from '../../domain/customers/app-user.ts'
+import { appEventPrefix, type EventInput } from '../../domain/events/item.ts'
+import { MAX_AHEAD_MS } from '../../domain/limits.ts'
+import { isoMicros } from '../../domain/time/instant.ts'
+import { wholeSeconds } from '../time.ts'
+
+/** When it happened: as it was sent, unless it lies too far ahead. `now` of the user's environment in µs. */
+export const happenedAt = (sent: number | undefined, now: number): string =>
+  sent === undefined || sent * 1000 > now / 1000 + MAX_AHEAD_MS ? isoMicros(now) : wholeSeconds(sent * 1000)
+
+/** The id of an event in the log. No caller of v4 can send it: each user has a space of ids. */
+export const appEventId = ({ no }: AppUser, id: string): string => `${appEventPrefix(no)}:${id}`
+
+/** What the headers say, as the log has it. */
+export const saidOf = ({ platform, device, app }: Said): Pick<EventInput, 'platform' | 'device' | 'app'> => ({
+  ...(platform && { platform }),
+  ...(device && { device }),
+  ...(app && { app }),
+})

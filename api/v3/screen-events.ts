@@ -1,0 +1,52 @@
+import { canonicalJson } from '../../domain/canonical-json.ts'
+import { appendScreenEvents, type ScreenEvent } from '../../domain/ingestion/screen-events.ts'
+import { storable } from '../../schemas/formats.ts'
+import type { components } from '../../schemas/generated/v3/api.ts'
+import { happenedAt, saidOf } from './app-event.ts'
+import { onUser, type UserCall } from './operation.ts'
+
+type Sent = components['schemas']['ScreenEvent']
+
+const AS_THEY_ARE = new Set(['screen_shown', 'screen_closed'])
+/** The limits of the properties of an event. */
+const MOST = { fields: 100, name: 80, text: 1_024 }
+
+const isKept = (value: unknown): value is string | number | boolean =>
+  typeof value === 'string' ? value.length <= MOST.text && storable(value) : typeof value === 'number' || typeof value === 'boolean'
+
+/** Further fields that the log can keep. What a client sends beyond that must not cost it the event. */
+const propertiesOf = (fields: Record<string, unknown>): Record<string, string | number | boolean> =>
+  Object.fromEntries(
+    Object.entries(fields)
+      .filter((field): field is [string, string | number | boolean] => isKept(field[1]))
+      .filter(([name]) => name.length >= 1 && name.length <= MOST.name && storable(name))
+      .slice(0, MOST.fields - 1),
+  )
+
+function eventOf(sent: Sent, { user, said }: UserCall<'v3CreateScreenEvents'>): ScreenEvent {
+  const { type, screen_uid, happened_at, ...fields } = sent
+  const isKnown = AS_THEY_ARE.has(type)
+  const properties = { ...propertiesOf(fields), ...(!isKnown && { interaction: type }) }
+  return {
+    content: canonicalJson(sent),
+    happenedAt: happened_at === undefined ? null : happenedAt(happened_at, user.now),
+    event: {
+      ...saidOf(said),
+      event_name: isKnown ? type : 'screen_interacted',
+      customer_uid: user.id,
+      ...(screen_uid !== undefined && { screen_id: screen_uid }),
+      ...(Object.keys(properties).length > 0 && { properties }),
+      ofApp: { sentAt: happened_at ?? null },
+    },
+  }
+}
+
+export const v3CreateScreenEvents = onUser('v3CreateScreenEvents', async call => {
+  const { body, user, db } = call
+  await appendScreenEvents(
+    db,
+    user,
+    body.events.map(sent => eventOf(sent, call)),
+  )
+  return {}
+})
