@@ -3,10 +3,12 @@ import * as actionPoints from './action-points.ts'
 import type { V3Route } from './dispatch.ts'
 import * as entitlements from './entitlements.ts'
 import * as events from './events.ts'
+import * as experiments from './experiments.ts'
 import * as identities from './identities.ts'
 import type { V3Operation } from './operation.ts'
 import * as promotionalOffers from './promotional-offers.ts'
 import * as purchases from './purchases.ts'
+import * as remoteConfigurations from './remote-configurations.ts'
 import * as screenEvents from './screen-events.ts'
 import * as screens from './screens.ts'
 import * as userProperties from './user-properties.ts'
@@ -17,9 +19,11 @@ const operations: { [Id in OperationId]: V3Operation<Id> } = {
   ...actionPoints,
   ...entitlements,
   ...events,
+  ...experiments,
   ...identities,
   ...promotionalOffers,
   ...purchases,
+  ...remoteConfigurations,
   ...screenEvents,
   ...screens,
   ...userProperties,

@@ -9,12 +9,12 @@ import {
   listGroups,
 } from '../../domain/experiments/experiment.ts'
 import { createGroup, deleteGroup, updateGroup } from '../../domain/experiments/groups.ts'
-import { attachToExperiment, detachFromExperiment } from '../../domain/experiments/pins.ts'
 import { changeExperimentStatus } from '../../domain/experiments/status.ts'
 import { updateExperiment } from '../../domain/experiments/update.ts'
 import { shownCondition } from '../../domain/segments/condition.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../pagination.ts'
+import { pinExperiment, unpinExperiment } from '../pins.ts'
 
 const number = (decimal: string | null) => (decimal === null ? null : Number(decimal))
 
@@ -111,28 +111,12 @@ export const v4DeleteExperimentGroup = inTransaction('v4DeleteExperimentGroup', 
   return { body: undefined }
 })
 
-export const v4AttachUserToExperiment = inTransaction(
-  'v4AttachUserToExperiment',
-  async ({ path: { experiment_id, user_id }, body: { group_id }, environment, tx, trail }) => {
-    const { changed, before } = await attachToExperiment(tx, environment, experiment_id, user_id, group_id)
-    if (changed)
-      await audit(tx, trail, {
-        resource: 'experiment',
-        id: experiment_id,
-        user: user_id,
-        before: before === null ? null : { user_id, group_id: before },
-        after: { user_id, group_id },
-      })
-    return { body: undefined }
-  },
-)
+export const v4AttachUserToExperiment = inTransaction('v4AttachUserToExperiment', async ({ path, body, tx, trail }) => {
+  await pinExperiment(tx, trail, { id: path.experiment_id, user: path.user_id }, body.group_id)
+  return { body: undefined }
+})
 
-export const v4DetachUserFromExperiment = inTransaction(
-  'v4DetachUserFromExperiment',
-  async ({ path: { experiment_id, user_id }, environment, tx, trail }) => {
-    const group_id = await detachFromExperiment(tx, environment, experiment_id, user_id)
-    if (group_id !== null)
-      await audit(tx, trail, { resource: 'experiment', id: experiment_id, user: user_id, before: { user_id, group_id } })
-    return { body: undefined }
-  },
-)
+export const v4DetachUserFromExperiment = inTransaction('v4DetachUserFromExperiment', async ({ path, tx, trail }) => {
+  await unpinExperiment(tx, trail, { id: path.experiment_id, user: path.user_id })
+  return { body: undefined }
+})

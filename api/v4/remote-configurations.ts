@@ -12,11 +12,11 @@ import {
 import { evaluate } from '../../domain/remote-configurations/evaluate.ts'
 import type { Configuration, JsonObject, PayloadType } from '../../domain/remote-configurations/lock.ts'
 import { replaceMapping, replacePayload } from '../../domain/remote-configurations/payload.ts'
-import { attachToConfiguration, detachFromConfiguration } from '../../domain/remote-configurations/pins.ts'
 import { shownCondition } from '../../domain/segments/condition.ts'
 import { storable } from '../../schemas/formats.ts'
 import { inTransaction, onPool } from '../operation.ts'
 import { cursorPage, fullList, restartedHeader } from '../pagination.ts'
+import { pinConfiguration, unpinConfiguration } from '../pins.ts'
 
 const configuration = (row: Configuration) => ({
   object: 'remote_configuration' as const,
@@ -143,23 +143,15 @@ export const v4SetRemoteConfigurationPayloadMapping = inTransaction(
   },
 )
 
-export const v4AttachUserToRemoteConfiguration = inTransaction(
-  'v4AttachUserToRemoteConfiguration',
-  async ({ path: { config_id, user_id }, environment, tx, trail }) => {
-    if (await attachToConfiguration(tx, environment, config_id, user_id))
-      await audit(tx, trail, { resource: 'remote_configuration', id: config_id, user: user_id, after: { config_id, user_id } })
-    return { body: undefined }
-  },
-)
+export const v4AttachUserToRemoteConfiguration = inTransaction('v4AttachUserToRemoteConfiguration', async ({ path, tx, trail }) => {
+  await pinConfiguration(tx, trail, { id: path.config_id, user: path.user_id })
+  return { body: undefined }
+})
 
-export const v4DetachUserFromRemoteConfiguration = inTransaction(
-  'v4DetachUserFromRemoteConfiguration',
-  async ({ path: { config_id, user_id }, environment, tx, trail }) => {
-    if (await detachFromConfiguration(tx, environment, config_id, user_id))
-      await audit(tx, trail, { resource: 'remote_configuration', id: config_id, user: user_id, before: { config_id, user_id } })
-    return { body: undefined }
-  },
-)
+export const v4DetachUserFromRemoteConfiguration = inTransaction('v4DetachUserFromRemoteConfiguration', async ({ path, tx, trail }) => {
+  await unpinConfiguration(tx, trail, { id: path.config_id, user: path.user_id })
+  return { body: undefined }
+})
 
 /** Both name the requests without a key. The validators compare the two as different values. */
 function refuseSameKey(keys: readonly (string | null)[]): void {

@@ -45,10 +45,15 @@ export const v3Client =
 function checked(headers: V3Answer['headers'], text: string): unknown {
   if (headers['content-type'] !== 'application/json; charset=utf-8') throw new Error(`Content-Type is ${headers['content-type']}: ${text}`)
   if (headers['access-control-allow-origin'] !== '*') throw new Error(`not for every origin: ${text}`)
-  return JSON.parse(text, (name, value) => {
-    if (value === null) throw new Error(`${name} is null: ${text}`)
-    return value
-  })
+  const body = JSON.parse(text)
+  refuseNull(body, text)
+  return body
+}
+
+/** A payload is the caller's own document. */
+function refuseNull(value: unknown, text: string): void {
+  if (value === null) throw new Error(`there is null: ${text}`)
+  if (typeof value === 'object') for (const [name, field] of Object.entries(value)) if (name !== 'payload') refuseNull(field, text)
 }
 
 /** The error as the service at `url` answers it. */

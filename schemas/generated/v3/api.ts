@@ -361,6 +361,140 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v3/remote-config": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * Get what a user is served
+         * @description The remote configuration of one context key. A user who takes part in an experiment is assigned to a group, for good.
+         */
+        get: operations["v3GetRemoteConfig"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/remote-configs": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List what a user is served
+         * @description The remote configurations of several context keys, or of all. Keys for which nothing applies are left out. The configuration without a key comes first, then those of the keys as they were asked for; all keys are sorted.
+         */
+        get: operations["v3ListRemoteConfigs"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/remote-configurations/{id}/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the remote configuration.
+                 * @example rc_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                id: components["parameters"]["ConfigurationId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach a user to a configuration
+         * @description From then on the user is served this configuration for its context key, instead of any other. A body is ignored. 422 `relation_not_found` for an archived configuration.
+         */
+        post: operations["v3AttachUserToRemoteConfiguration"];
+        /**
+         * Detach a user from a configuration
+         * @description Done, too, when the user was not attached.
+         */
+        delete: operations["v3DetachUserFromRemoteConfiguration"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v3/experiments/{id}/users/{user_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Attach a user to a group
+         * @description The user is in this group from then on, instead of any other of the experiment. 422 `relation_not_found` for a finished experiment.
+         */
+        post: operations["v3AttachUserToExperiment"];
+        /**
+         * Detach a user from an experiment
+         * @description Done, too, when the user was in no group. 422 `relation_not_found` for a finished experiment.
+         */
+        delete: operations["v3DetachUserFromExperiment"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v3/users/{user_id}/events": {
         parameters: {
             query?: never;
@@ -662,6 +796,15 @@ export interface components {
         };
         /**
          * @example {
+         *       "group_id": "grp_4Jq8ZtW0bXc6RmYd2KpL"
+         *     }
+         */
+        AttachmentInput: {
+            /** @example grp_4Jq8ZtW0bXc6RmYd2KpL */
+            group_id: string;
+        };
+        /**
+         * @example {
          *       "user_id": "QON_5f0c1d2e3b4a59687766554433221100"
          *     }
          */
@@ -786,6 +929,50 @@ export interface components {
             paddle_store_data?: components["schemas"]["PaddleData"];
             app_store_data?: components["schemas"]["AppStoreData"];
             play_store_data?: components["schemas"]["PlayStoreData"];
+        };
+        RemoteConfigList: components["schemas"]["RemoteConfig"][];
+        /**
+         * @example {
+         *       "payload": {
+         *         "title": "Welcome"
+         *       },
+         *       "source": {
+         *         "uid": "rc_4Jq8ZtW0bXc6RmYd2KpL",
+         *         "name": "Welcome",
+         *         "assignment_type": "auto",
+         *         "type": "remote_configuration",
+         *         "context_key": "onboarding"
+         *       }
+         *     }
+         */
+        RemoteConfig: {
+            /** @description Your own document, as it stands; the only place where an answer may hold null. */
+            payload: {
+                [key: string]: unknown;
+            };
+            /** @description Where the payload comes from. */
+            source?: {
+                uid: string;
+                name: string;
+                /** @enum {string} */
+                assignment_type: "auto" | "manual";
+                /** @enum {string} */
+                type: "experiment_control_group" | "experiment_treatment_group" | "remote_configuration";
+                /** @description Empty without one. */
+                context_key: string;
+            };
+            /** @description The experiment in which the user takes part, if any. */
+            experiment?: {
+                uid: string;
+                name: string;
+                group: {
+                    uid: string;
+                    /** @description Empty without one. */
+                    name: string;
+                    /** @enum {string} */
+                    type: "control" | "treatment";
+                };
+            };
         };
         ScreenList: components["schemas"]["Screen"][];
         /**
@@ -1078,6 +1265,11 @@ export interface components {
          */
         EntitlementId: string;
         /**
+         * @description Experiment id.
+         * @example exp_4Jq8ZtW0bXc6RmYd2KpL
+         */
+        ExperimentId: string;
+        /**
          * @description Your own id of the person, 1 to 255 characters without control characters.
          * @example customer-1042
          */
@@ -1087,6 +1279,16 @@ export interface components {
          * @example spring
          */
         OfferId: string;
+        /**
+         * @description User id.
+         * @example QON_5f0c1d2e3b4a59687766554433221100
+         */
+        OfUser: string;
+        /**
+         * @description Id of the remote configuration.
+         * @example rc_4Jq8ZtW0bXc6RmYd2KpL
+         */
+        ConfigurationId: string;
         /**
          * @description Context key of the screen.
          * @example onboarding
@@ -1741,6 +1943,260 @@ export interface operations {
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3GetRemoteConfig: {
+        parameters: {
+            query: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["OfUser"];
+                /**
+                 * @description Without it, or empty, the configuration without a key.
+                 * @example onboarding
+                 */
+                context_key?: string;
+            };
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the user is served; only `payload`, and that empty, where nothing applies. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfig"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3ListRemoteConfigs: {
+        parameters: {
+            query: {
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["OfUser"];
+                /**
+                 * @description All keys; the other parameters are without effect then.
+                 * @example true
+                 */
+                all_context_keys?: boolean;
+                /**
+                 * @description Up to 50; repeat the parameter for several.
+                 * @example [
+                 *       "onboarding",
+                 *       "paywall"
+                 *     ]
+                 */
+                context_key?: string[];
+                /**
+                 * @description Also the configuration without a key.
+                 * @example true
+                 */
+                with_empty_context_key?: boolean;
+            };
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description What the user is served. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["RemoteConfigList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3AttachUserToRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the remote configuration.
+                 * @example rc_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                id: components["parameters"]["ConfigurationId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Done"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3DetachUserFromRemoteConfiguration: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the remote configuration.
+                 * @example rc_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                id: components["parameters"]["ConfigurationId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Done"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3AttachUserToExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["AttachmentInput"];
+            };
+        };
+        responses: {
+            200: components["responses"]["Done"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v3DetachUserFromExperiment: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your id of the request, 1 to 128 characters of `[A-Za-z0-9._-]`; anything else is replaced.
+                 * @example req-1
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Experiment id.
+                 * @example exp_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                id: components["parameters"]["ExperimentId"];
+                /**
+                 * @description User id.
+                 * @example QON_5f0c1d2e3b4a59687766554433221100
+                 */
+                user_id: components["parameters"]["UserId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            200: components["responses"]["Done"];
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

@@ -30,6 +30,12 @@ export const v3GetScreenPath: ValidateFunction
 export const v3CreateScreenEventsBody: ValidateFunction
 export const answerActionPointList: ValidateFunction
 export const v3ListActionPointsQuery: ValidateFunction
+export const answerRemoteConfig: ValidateFunction
+export const v3GetRemoteConfigQuery: ValidateFunction
+export const answerRemoteConfigList: ValidateFunction
+export const v3ListRemoteConfigsQuery: ValidateFunction
+export const v3AttachUserToRemoteConfigurationPath: ValidateFunction
+export const v3AttachUserToExperimentBody: ValidateFunction
 export const answerEventBatch: ValidateFunction
 export const v3CreateEventsBody: ValidateFunction
 export const answerOfferSignature: ValidateFunction

@@ -4857,9 +4857,1182 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
   validate65.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate66;
-var schema91 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
+var answerRemoteConfig = validate66;
+var schema90 = { "type": "object", "required": ["payload"], "additionalProperties": false, "properties": { "payload": { "type": "object", "additionalProperties": true }, "source": { "type": "object", "required": ["uid", "name", "assignment_type", "type", "context_key"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["experiment_control_group", "experiment_treatment_group", "remote_configuration"] }, "context_key": { "type": "string" } } }, "experiment": { "type": "object", "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "type": "object", "required": ["uid", "name", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "type": { "type": "string", "enum": ["control", "treatment"] } } } } } }, "$id": "answer:RemoteConfig" };
 function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.payload === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "payload" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "payload" || key0 === "source" || key0 === "experiment")) {
+        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err1];
+        } else {
+          vErrors.push(err1);
+        }
+        errors++;
+      }
+    }
+    if (data.payload !== void 0) {
+      let data0 = data.payload;
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+      } else {
+        const err2 = { instancePath: instancePath + "/payload", schemaPath: "#/properties/payload/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.source !== void 0) {
+      let data1 = data.source;
+      if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+        if (data1.uid === void 0) {
+          const err3 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/required", keyword: "required", params: { missingProperty: "uid" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+        if (data1.name === void 0) {
+          const err4 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/required", keyword: "required", params: { missingProperty: "name" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (data1.assignment_type === void 0) {
+          const err5 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/required", keyword: "required", params: { missingProperty: "assignment_type" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (data1.type === void 0) {
+          const err6 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/required", keyword: "required", params: { missingProperty: "type" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+        if (data1.context_key === void 0) {
+          const err7 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/required", keyword: "required", params: { missingProperty: "context_key" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+        for (const key1 in data1) {
+          if (!(key1 === "uid" || key1 === "name" || key1 === "assignment_type" || key1 === "type" || key1 === "context_key")) {
+            const err8 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err8];
+            } else {
+              vErrors.push(err8);
+            }
+            errors++;
+          }
+        }
+        if (data1.uid !== void 0) {
+          let data2 = data1.uid;
+          if (typeof data2 === "string") {
+            if (func2(data2) < 1) {
+              const err9 = { instancePath: instancePath + "/source/uid", schemaPath: "#/properties/source/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err9];
+              } else {
+                vErrors.push(err9);
+              }
+              errors++;
+            }
+          } else {
+            const err10 = { instancePath: instancePath + "/source/uid", schemaPath: "#/properties/source/properties/uid/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err10];
+            } else {
+              vErrors.push(err10);
+            }
+            errors++;
+          }
+        }
+        if (data1.name !== void 0) {
+          if (typeof data1.name !== "string") {
+            const err11 = { instancePath: instancePath + "/source/name", schemaPath: "#/properties/source/properties/name/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err11];
+            } else {
+              vErrors.push(err11);
+            }
+            errors++;
+          }
+        }
+        if (data1.assignment_type !== void 0) {
+          let data4 = data1.assignment_type;
+          if (typeof data4 !== "string") {
+            const err12 = { instancePath: instancePath + "/source/assignment_type", schemaPath: "#/properties/source/properties/assignment_type/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err12];
+            } else {
+              vErrors.push(err12);
+            }
+            errors++;
+          }
+          if (!(data4 === "auto" || data4 === "manual")) {
+            const err13 = { instancePath: instancePath + "/source/assignment_type", schemaPath: "#/properties/source/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.assignment_type.enum } };
+            if (vErrors === null) {
+              vErrors = [err13];
+            } else {
+              vErrors.push(err13);
+            }
+            errors++;
+          }
+        }
+        if (data1.type !== void 0) {
+          let data5 = data1.type;
+          if (typeof data5 !== "string") {
+            const err14 = { instancePath: instancePath + "/source/type", schemaPath: "#/properties/source/properties/type/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err14];
+            } else {
+              vErrors.push(err14);
+            }
+            errors++;
+          }
+          if (!(data5 === "experiment_control_group" || data5 === "experiment_treatment_group" || data5 === "remote_configuration")) {
+            const err15 = { instancePath: instancePath + "/source/type", schemaPath: "#/properties/source/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.type.enum } };
+            if (vErrors === null) {
+              vErrors = [err15];
+            } else {
+              vErrors.push(err15);
+            }
+            errors++;
+          }
+        }
+        if (data1.context_key !== void 0) {
+          if (typeof data1.context_key !== "string") {
+            const err16 = { instancePath: instancePath + "/source/context_key", schemaPath: "#/properties/source/properties/context_key/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+    if (data.experiment !== void 0) {
+      let data7 = data.experiment;
+      if (data7 && typeof data7 == "object" && !Array.isArray(data7)) {
+        if (data7.uid === void 0) {
+          const err18 = { instancePath: instancePath + "/experiment", schemaPath: "#/properties/experiment/required", keyword: "required", params: { missingProperty: "uid" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+        if (data7.name === void 0) {
+          const err19 = { instancePath: instancePath + "/experiment", schemaPath: "#/properties/experiment/required", keyword: "required", params: { missingProperty: "name" } };
+          if (vErrors === null) {
+            vErrors = [err19];
+          } else {
+            vErrors.push(err19);
+          }
+          errors++;
+        }
+        if (data7.group === void 0) {
+          const err20 = { instancePath: instancePath + "/experiment", schemaPath: "#/properties/experiment/required", keyword: "required", params: { missingProperty: "group" } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        for (const key2 in data7) {
+          if (!(key2 === "uid" || key2 === "name" || key2 === "group")) {
+            const err21 = { instancePath: instancePath + "/experiment", schemaPath: "#/properties/experiment/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            if (vErrors === null) {
+              vErrors = [err21];
+            } else {
+              vErrors.push(err21);
+            }
+            errors++;
+          }
+        }
+        if (data7.uid !== void 0) {
+          let data8 = data7.uid;
+          if (typeof data8 === "string") {
+            if (func2(data8) < 1) {
+              const err22 = { instancePath: instancePath + "/experiment/uid", schemaPath: "#/properties/experiment/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err22];
+              } else {
+                vErrors.push(err22);
+              }
+              errors++;
+            }
+          } else {
+            const err23 = { instancePath: instancePath + "/experiment/uid", schemaPath: "#/properties/experiment/properties/uid/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err23];
+            } else {
+              vErrors.push(err23);
+            }
+            errors++;
+          }
+        }
+        if (data7.name !== void 0) {
+          if (typeof data7.name !== "string") {
+            const err24 = { instancePath: instancePath + "/experiment/name", schemaPath: "#/properties/experiment/properties/name/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err24];
+            } else {
+              vErrors.push(err24);
+            }
+            errors++;
+          }
+        }
+        if (data7.group !== void 0) {
+          let data10 = data7.group;
+          if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+            if (data10.uid === void 0) {
+              const err25 = { instancePath: instancePath + "/experiment/group", schemaPath: "#/properties/experiment/properties/group/required", keyword: "required", params: { missingProperty: "uid" } };
+              if (vErrors === null) {
+                vErrors = [err25];
+              } else {
+                vErrors.push(err25);
+              }
+              errors++;
+            }
+            if (data10.name === void 0) {
+              const err26 = { instancePath: instancePath + "/experiment/group", schemaPath: "#/properties/experiment/properties/group/required", keyword: "required", params: { missingProperty: "name" } };
+              if (vErrors === null) {
+                vErrors = [err26];
+              } else {
+                vErrors.push(err26);
+              }
+              errors++;
+            }
+            if (data10.type === void 0) {
+              const err27 = { instancePath: instancePath + "/experiment/group", schemaPath: "#/properties/experiment/properties/group/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err27];
+              } else {
+                vErrors.push(err27);
+              }
+              errors++;
+            }
+            for (const key3 in data10) {
+              if (!(key3 === "uid" || key3 === "name" || key3 === "type")) {
+                const err28 = { instancePath: instancePath + "/experiment/group", schemaPath: "#/properties/experiment/properties/group/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+                if (vErrors === null) {
+                  vErrors = [err28];
+                } else {
+                  vErrors.push(err28);
+                }
+                errors++;
+              }
+            }
+            if (data10.uid !== void 0) {
+              let data11 = data10.uid;
+              if (typeof data11 === "string") {
+                if (func2(data11) < 1) {
+                  const err29 = { instancePath: instancePath + "/experiment/group/uid", schemaPath: "#/properties/experiment/properties/group/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err29];
+                  } else {
+                    vErrors.push(err29);
+                  }
+                  errors++;
+                }
+              } else {
+                const err30 = { instancePath: instancePath + "/experiment/group/uid", schemaPath: "#/properties/experiment/properties/group/properties/uid/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err30];
+                } else {
+                  vErrors.push(err30);
+                }
+                errors++;
+              }
+            }
+            if (data10.name !== void 0) {
+              if (typeof data10.name !== "string") {
+                const err31 = { instancePath: instancePath + "/experiment/group/name", schemaPath: "#/properties/experiment/properties/group/properties/name/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err31];
+                } else {
+                  vErrors.push(err31);
+                }
+                errors++;
+              }
+            }
+            if (data10.type !== void 0) {
+              let data13 = data10.type;
+              if (typeof data13 !== "string") {
+                const err32 = { instancePath: instancePath + "/experiment/group/type", schemaPath: "#/properties/experiment/properties/group/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err32];
+                } else {
+                  vErrors.push(err32);
+                }
+                errors++;
+              }
+              if (!(data13 === "control" || data13 === "treatment")) {
+                const err33 = { instancePath: instancePath + "/experiment/group/type", schemaPath: "#/properties/experiment/properties/group/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.experiment.properties.group.properties.type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err33];
+                } else {
+                  vErrors.push(err33);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err34 = { instancePath: instancePath + "/experiment/group", schemaPath: "#/properties/experiment/properties/group/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err35 = { instancePath: instancePath + "/experiment", schemaPath: "#/properties/experiment/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err36 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err36];
+    } else {
+      vErrors.push(err36);
+    }
+    errors++;
+  }
+  validate66.errors = vErrors;
+  return errors === 0;
+}
+var v3GetRemoteConfigQuery = validate67;
+function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.user_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.user_id !== void 0) {
+      let data0 = data.user_id;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err1 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      } else {
+        const err2 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.context_key !== void 0) {
+      let data1 = data.context_key;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err3 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err5 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err5];
+    } else {
+      vErrors.push(err5);
+    }
+    errors++;
+  }
+  validate67.errors = vErrors;
+  return errors === 0;
+}
+var answerRemoteConfigList = validate68;
+function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (Array.isArray(data)) {
+    const len0 = data.length;
+    for (let i0 = 0; i0 < len0; i0++) {
+      let data0 = data[i0];
+      if (data0 && typeof data0 == "object" && !Array.isArray(data0)) {
+        if (data0.payload === void 0) {
+          const err0 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:RemoteConfig/required", keyword: "required", params: { missingProperty: "payload" } };
+          if (vErrors === null) {
+            vErrors = [err0];
+          } else {
+            vErrors.push(err0);
+          }
+          errors++;
+        }
+        for (const key0 in data0) {
+          if (!(key0 === "payload" || key0 === "source" || key0 === "experiment")) {
+            const err1 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:RemoteConfig/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+            if (vErrors === null) {
+              vErrors = [err1];
+            } else {
+              vErrors.push(err1);
+            }
+            errors++;
+          }
+        }
+        if (data0.payload !== void 0) {
+          let data1 = data0.payload;
+          if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+          } else {
+            const err2 = { instancePath: instancePath + "/" + i0 + "/payload", schemaPath: "answer:RemoteConfig/properties/payload/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err2];
+            } else {
+              vErrors.push(err2);
+            }
+            errors++;
+          }
+        }
+        if (data0.source !== void 0) {
+          let data2 = data0.source;
+          if (data2 && typeof data2 == "object" && !Array.isArray(data2)) {
+            if (data2.uid === void 0) {
+              const err3 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/required", keyword: "required", params: { missingProperty: "uid" } };
+              if (vErrors === null) {
+                vErrors = [err3];
+              } else {
+                vErrors.push(err3);
+              }
+              errors++;
+            }
+            if (data2.name === void 0) {
+              const err4 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/required", keyword: "required", params: { missingProperty: "name" } };
+              if (vErrors === null) {
+                vErrors = [err4];
+              } else {
+                vErrors.push(err4);
+              }
+              errors++;
+            }
+            if (data2.assignment_type === void 0) {
+              const err5 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/required", keyword: "required", params: { missingProperty: "assignment_type" } };
+              if (vErrors === null) {
+                vErrors = [err5];
+              } else {
+                vErrors.push(err5);
+              }
+              errors++;
+            }
+            if (data2.type === void 0) {
+              const err6 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err6];
+              } else {
+                vErrors.push(err6);
+              }
+              errors++;
+            }
+            if (data2.context_key === void 0) {
+              const err7 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/required", keyword: "required", params: { missingProperty: "context_key" } };
+              if (vErrors === null) {
+                vErrors = [err7];
+              } else {
+                vErrors.push(err7);
+              }
+              errors++;
+            }
+            for (const key1 in data2) {
+              if (!(key1 === "uid" || key1 === "name" || key1 === "assignment_type" || key1 === "type" || key1 === "context_key")) {
+                const err8 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err8];
+                } else {
+                  vErrors.push(err8);
+                }
+                errors++;
+              }
+            }
+            if (data2.uid !== void 0) {
+              let data3 = data2.uid;
+              if (typeof data3 === "string") {
+                if (func2(data3) < 1) {
+                  const err9 = { instancePath: instancePath + "/" + i0 + "/source/uid", schemaPath: "answer:RemoteConfig/properties/source/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err9];
+                  } else {
+                    vErrors.push(err9);
+                  }
+                  errors++;
+                }
+              } else {
+                const err10 = { instancePath: instancePath + "/" + i0 + "/source/uid", schemaPath: "answer:RemoteConfig/properties/source/properties/uid/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err10];
+                } else {
+                  vErrors.push(err10);
+                }
+                errors++;
+              }
+            }
+            if (data2.name !== void 0) {
+              if (typeof data2.name !== "string") {
+                const err11 = { instancePath: instancePath + "/" + i0 + "/source/name", schemaPath: "answer:RemoteConfig/properties/source/properties/name/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err11];
+                } else {
+                  vErrors.push(err11);
+                }
+                errors++;
+              }
+            }
+            if (data2.assignment_type !== void 0) {
+              let data5 = data2.assignment_type;
+              if (typeof data5 !== "string") {
+                const err12 = { instancePath: instancePath + "/" + i0 + "/source/assignment_type", schemaPath: "answer:RemoteConfig/properties/source/properties/assignment_type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err12];
+                } else {
+                  vErrors.push(err12);
+                }
+                errors++;
+              }
+              if (!(data5 === "auto" || data5 === "manual")) {
+                const err13 = { instancePath: instancePath + "/" + i0 + "/source/assignment_type", schemaPath: "answer:RemoteConfig/properties/source/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.assignment_type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err13];
+                } else {
+                  vErrors.push(err13);
+                }
+                errors++;
+              }
+            }
+            if (data2.type !== void 0) {
+              let data6 = data2.type;
+              if (typeof data6 !== "string") {
+                const err14 = { instancePath: instancePath + "/" + i0 + "/source/type", schemaPath: "answer:RemoteConfig/properties/source/properties/type/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err14];
+                } else {
+                  vErrors.push(err14);
+                }
+                errors++;
+              }
+              if (!(data6 === "experiment_control_group" || data6 === "experiment_treatment_group" || data6 === "remote_configuration")) {
+                const err15 = { instancePath: instancePath + "/" + i0 + "/source/type", schemaPath: "answer:RemoteConfig/properties/source/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.type.enum } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+            }
+            if (data2.context_key !== void 0) {
+              if (typeof data2.context_key !== "string") {
+                const err16 = { instancePath: instancePath + "/" + i0 + "/source/context_key", schemaPath: "answer:RemoteConfig/properties/source/properties/context_key/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err16];
+                } else {
+                  vErrors.push(err16);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err17 = { instancePath: instancePath + "/" + i0 + "/source", schemaPath: "answer:RemoteConfig/properties/source/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err17];
+            } else {
+              vErrors.push(err17);
+            }
+            errors++;
+          }
+        }
+        if (data0.experiment !== void 0) {
+          let data8 = data0.experiment;
+          if (data8 && typeof data8 == "object" && !Array.isArray(data8)) {
+            if (data8.uid === void 0) {
+              const err18 = { instancePath: instancePath + "/" + i0 + "/experiment", schemaPath: "answer:RemoteConfig/properties/experiment/required", keyword: "required", params: { missingProperty: "uid" } };
+              if (vErrors === null) {
+                vErrors = [err18];
+              } else {
+                vErrors.push(err18);
+              }
+              errors++;
+            }
+            if (data8.name === void 0) {
+              const err19 = { instancePath: instancePath + "/" + i0 + "/experiment", schemaPath: "answer:RemoteConfig/properties/experiment/required", keyword: "required", params: { missingProperty: "name" } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            if (data8.group === void 0) {
+              const err20 = { instancePath: instancePath + "/" + i0 + "/experiment", schemaPath: "answer:RemoteConfig/properties/experiment/required", keyword: "required", params: { missingProperty: "group" } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+            for (const key2 in data8) {
+              if (!(key2 === "uid" || key2 === "name" || key2 === "group")) {
+                const err21 = { instancePath: instancePath + "/" + i0 + "/experiment", schemaPath: "answer:RemoteConfig/properties/experiment/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                if (vErrors === null) {
+                  vErrors = [err21];
+                } else {
+                  vErrors.push(err21);
+                }
+                errors++;
+              }
+            }
+            if (data8.uid !== void 0) {
+              let data9 = data8.uid;
+              if (typeof data9 === "string") {
+                if (func2(data9) < 1) {
+                  const err22 = { instancePath: instancePath + "/" + i0 + "/experiment/uid", schemaPath: "answer:RemoteConfig/properties/experiment/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err22];
+                  } else {
+                    vErrors.push(err22);
+                  }
+                  errors++;
+                }
+              } else {
+                const err23 = { instancePath: instancePath + "/" + i0 + "/experiment/uid", schemaPath: "answer:RemoteConfig/properties/experiment/properties/uid/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err23];
+                } else {
+                  vErrors.push(err23);
+                }
+                errors++;
+              }
+            }
+            if (data8.name !== void 0) {
+              if (typeof data8.name !== "string") {
+                const err24 = { instancePath: instancePath + "/" + i0 + "/experiment/name", schemaPath: "answer:RemoteConfig/properties/experiment/properties/name/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+            }
+            if (data8.group !== void 0) {
+              let data11 = data8.group;
+              if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+                if (data11.uid === void 0) {
+                  const err25 = { instancePath: instancePath + "/" + i0 + "/experiment/group", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/required", keyword: "required", params: { missingProperty: "uid" } };
+                  if (vErrors === null) {
+                    vErrors = [err25];
+                  } else {
+                    vErrors.push(err25);
+                  }
+                  errors++;
+                }
+                if (data11.name === void 0) {
+                  const err26 = { instancePath: instancePath + "/" + i0 + "/experiment/group", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/required", keyword: "required", params: { missingProperty: "name" } };
+                  if (vErrors === null) {
+                    vErrors = [err26];
+                  } else {
+                    vErrors.push(err26);
+                  }
+                  errors++;
+                }
+                if (data11.type === void 0) {
+                  const err27 = { instancePath: instancePath + "/" + i0 + "/experiment/group", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/required", keyword: "required", params: { missingProperty: "type" } };
+                  if (vErrors === null) {
+                    vErrors = [err27];
+                  } else {
+                    vErrors.push(err27);
+                  }
+                  errors++;
+                }
+                for (const key3 in data11) {
+                  if (!(key3 === "uid" || key3 === "name" || key3 === "type")) {
+                    const err28 = { instancePath: instancePath + "/" + i0 + "/experiment/group", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+                    if (vErrors === null) {
+                      vErrors = [err28];
+                    } else {
+                      vErrors.push(err28);
+                    }
+                    errors++;
+                  }
+                }
+                if (data11.uid !== void 0) {
+                  let data12 = data11.uid;
+                  if (typeof data12 === "string") {
+                    if (func2(data12) < 1) {
+                      const err29 = { instancePath: instancePath + "/" + i0 + "/experiment/group/uid", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/uid/minLength", keyword: "minLength", params: { limit: 1 } };
+                      if (vErrors === null) {
+                        vErrors = [err29];
+                      } else {
+                        vErrors.push(err29);
+                      }
+                      errors++;
+                    }
+                  } else {
+                    const err30 = { instancePath: instancePath + "/" + i0 + "/experiment/group/uid", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/uid/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err30];
+                    } else {
+                      vErrors.push(err30);
+                    }
+                    errors++;
+                  }
+                }
+                if (data11.name !== void 0) {
+                  if (typeof data11.name !== "string") {
+                    const err31 = { instancePath: instancePath + "/" + i0 + "/experiment/group/name", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/name/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err31];
+                    } else {
+                      vErrors.push(err31);
+                    }
+                    errors++;
+                  }
+                }
+                if (data11.type !== void 0) {
+                  let data14 = data11.type;
+                  if (typeof data14 !== "string") {
+                    const err32 = { instancePath: instancePath + "/" + i0 + "/experiment/group/type", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/type/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err32];
+                    } else {
+                      vErrors.push(err32);
+                    }
+                    errors++;
+                  }
+                  if (!(data14 === "control" || data14 === "treatment")) {
+                    const err33 = { instancePath: instancePath + "/" + i0 + "/experiment/group/type", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.experiment.properties.group.properties.type.enum } };
+                    if (vErrors === null) {
+                      vErrors = [err33];
+                    } else {
+                      vErrors.push(err33);
+                    }
+                    errors++;
+                  }
+                }
+              } else {
+                const err34 = { instancePath: instancePath + "/" + i0 + "/experiment/group", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/type", keyword: "type", params: { type: "object" } };
+                if (vErrors === null) {
+                  vErrors = [err34];
+                } else {
+                  vErrors.push(err34);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err35 = { instancePath: instancePath + "/" + i0 + "/experiment", schemaPath: "answer:RemoteConfig/properties/experiment/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err36 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:RemoteConfig/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err36];
+        } else {
+          vErrors.push(err36);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err37 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    if (vErrors === null) {
+      vErrors = [err37];
+    } else {
+      vErrors.push(err37);
+    }
+    errors++;
+  }
+  validate68.errors = vErrors;
+  return errors === 0;
+}
+var v3ListRemoteConfigsQuery = validate69;
+function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.all_context_keys === void 0) {
+      data.all_context_keys = false;
+    }
+    if (data.with_empty_context_key === void 0) {
+      data.with_empty_context_key = false;
+    }
+    if (data.user_id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.user_id !== void 0) {
+      let data0 = data.user_id;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err1 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      } else {
+        const err2 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.all_context_keys !== "boolean") {
+      const err3 = { instancePath: instancePath + "/all_context_keys", schemaPath: "#/properties/all_context_keys/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.context_key !== void 0) {
+      let data2 = data.context_key;
+      const _errs7 = errors;
+      let valid1 = true;
+      const _errs8 = errors;
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err4 = {};
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      }
+      var _valid0 = _errs8 === errors;
+      errors = _errs7;
+      if (vErrors !== null) {
+        if (_errs7) {
+          vErrors.length = _errs7;
+        } else {
+          vErrors = null;
+        }
+      }
+      if (_valid0) {
+        const _errs9 = errors;
+        if (Array.isArray(data2)) {
+          const len0 = data2.length;
+          for (let i0 = 0; i0 < len0; i0++) {
+            let data3 = data2[i0];
+            if (typeof data3 === "string") {
+              if (!formats0(data3)) {
+                const err5 = { instancePath: instancePath + "/context_key/" + i0, schemaPath: "#/properties/context_key/then/items/format", keyword: "format", params: { format: "text" } };
+                if (vErrors === null) {
+                  vErrors = [err5];
+                } else {
+                  vErrors.push(err5);
+                }
+                errors++;
+              }
+            } else {
+              const err6 = { instancePath: instancePath + "/context_key/" + i0, schemaPath: "#/properties/context_key/then/items/type", keyword: "type", params: { type: "string" } };
+              if (vErrors === null) {
+                vErrors = [err6];
+              } else {
+                vErrors.push(err6);
+              }
+              errors++;
+            }
+          }
+        }
+        var _valid0 = _errs9 === errors;
+        valid1 = _valid0;
+      }
+      if (!valid1) {
+        const err7 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/if", keyword: "if", params: { failingKeyword: "then" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+      if (Array.isArray(data2)) {
+        if (data2.length > 50) {
+          const err8 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/maxItems", keyword: "maxItems", params: { limit: 50 } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
+    }
+    if (typeof data.with_empty_context_key !== "boolean") {
+      const err10 = { instancePath: instancePath + "/with_empty_context_key", schemaPath: "#/properties/with_empty_context_key/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err10];
+      } else {
+        vErrors.push(err10);
+      }
+      errors++;
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate69.errors = vErrors;
+  return errors === 0;
+}
+var v3AttachUserToRemoteConfigurationPath = validate70;
+function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.id === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.user_id === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "user_id" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!(key0 === "id" || key0 === "user_id")) {
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+    if (data.id !== void 0) {
+      let data0 = data.id;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err3 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.user_id !== void 0) {
+      let data1 = data.user_id;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err5 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err7];
+    } else {
+      vErrors.push(err7);
+    }
+    errors++;
+  }
+  validate70.errors = vErrors;
+  return errors === 0;
+}
+var v3AttachUserToExperimentBody = validate71;
+function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.group_id === void 0) {
+      const err0 = { instancePath, schemaPath: "input:AttachmentInput/required", keyword: "required", params: { missingProperty: "group_id" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.group_id !== void 0) {
+      let data0 = data.group_id;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err1 = { instancePath: instancePath + "/group_id", schemaPath: "input:AttachmentInput/properties/group_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+      } else {
+        const err2 = { instancePath: instancePath + "/group_id", schemaPath: "input:AttachmentInput/properties/group_id/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err3 = { instancePath, schemaPath: "input:AttachmentInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err3];
+    } else {
+      vErrors.push(err3);
+    }
+    errors++;
+  }
+  validate71.errors = vErrors;
+  return errors === 0;
+}
+var answerEventBatch = validate72;
+var schema99 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
+function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5116,7 +6289,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data7 === "created" || data7 === "duplicate" || data7 === "rejected")) {
-                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema91.properties.status.enum } };
+                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema99.properties.status.enum } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -5191,7 +6364,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
                     errors++;
                   }
                   if (!(data10 === "invalid_data" || data10 === "idempotency_conflict")) {
-                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema91.properties.error.properties.code.enum } };
+                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema99.properties.error.properties.code.enum } };
                     if (vErrors === null) {
                       vErrors = [err31];
                     } else {
@@ -5261,11 +6434,11 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate66.errors = vErrors;
+  validate72.errors = vErrors;
   return errors === 0;
 }
-var v3CreateEventsBody = validate67;
-function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateEventsBody = validate73;
+function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5371,12 +6544,12 @@ function validate67(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate67.errors = vErrors;
+  validate73.errors = vErrors;
   return errors === 0;
 }
-var answerOfferSignature = validate68;
+var answerOfferSignature = validate74;
 var pattern3 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
-function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5535,11 +6708,11 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate68.errors = vErrors;
+  validate74.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignaturePath = validate69;
-function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignaturePath = validate75;
+function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5644,11 +6817,11 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate69.errors = vErrors;
+  validate75.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignatureBody = validate70;
-function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignatureBody = validate76;
+function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5773,14 +6946,14 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate70.errors = vErrors;
+  validate76.errors = vErrors;
   return errors === 0;
 }
-var validateAppEvent = validate71;
-var schema97 = { "type": "object", "required": ["event_id", "event_name"], "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as paywall-7c1e", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "happened_at": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "product_id": { "$ref": "input:ShortText" }, "transaction_id": { "$ref": "input:ShortText" }, "screen_id": { "$ref": "input:ShortText" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:AppEvent" };
+var validateAppEvent = validate77;
+var schema105 = { "type": "object", "required": ["event_id", "event_name"], "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as paywall-7c1e", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "happened_at": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "product_id": { "$ref": "input:ShortText" }, "transaction_id": { "$ref": "input:ShortText" }, "screen_id": { "$ref": "input:ShortText" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:AppEvent" };
 var pattern4 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern5 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate77(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6091,7 +7264,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
         for (const key1 in data6) {
           let data7 = data6[key1];
           if (typeof data7 !== "string" && !(typeof data7 == "number" && isFinite(data7)) && typeof data7 !== "boolean") {
-            const err30 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema97.properties.properties.additionalProperties.type } };
+            const err30 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema105.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -6139,7 +7312,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate71.errors = vErrors;
+  validate77.errors = vErrors;
   return errors === 0;
 }
 export {
@@ -6154,10 +7327,14 @@ export {
   answerPropertyList,
   answerPropertyResult,
   answerPurchase,
+  answerRemoteConfig,
+  answerRemoteConfigList,
   answerScreen,
   answerScreenList,
   answerUser,
   noQuery,
+  v3AttachUserToExperimentBody,
+  v3AttachUserToRemoteConfigurationPath,
   v3CreateEventsBody,
   v3CreateIdentityBody,
   v3CreateOfferSignatureBody,
@@ -6168,11 +7345,13 @@ export {
   v3CreateUserPath,
   v3CreateUserPropertiesBody,
   v3GetIdentityPath,
+  v3GetRemoteConfigQuery,
   v3GetScreenPath,
   v3GetUserPath,
   v3GrantUserEntitlementBody,
   v3ListActionPointsQuery,
   v3ListContextScreensPath,
+  v3ListRemoteConfigsQuery,
   v3ListScreensQuery,
   v3ListUserEntitlementsPath,
   v3RevokeUserEntitlementPath,

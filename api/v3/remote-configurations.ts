@@ -1,0 +1,53 @@
+import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
+import { evaluate } from '../../domain/remote-configurations/evaluate.ts'
+import { transaction } from '../../store/transaction.ts'
+import { pinConfiguration, unpinConfiguration } from '../pins.ts'
+import { invalidV3 } from './errors.ts'
+import { onUser, type UserCall } from './operation.ts'
+
+type Served = Awaited<ReturnType<typeof evaluate>>[number]
+
+const remoteConfig = ({ context_key, payload, source, experiment }: Served) => ({
+  payload,
+  ...(source && { source: { ...source, context_key: context_key ?? '' } }),
+  ...(experiment && { experiment: { uid: experiment.uid, name: experiment.name, group: group(experiment.group) } }),
+})
+const group = ({ uid, name, type }: NonNullable<Served['experiment']>['group']) => ({ uid, name: name ?? '', type })
+
+/** `keys` undefined: all that have a configuration or an experiment. */
+async function served(
+  { user, environment, db, deps }: UserCall<'v3GetRemoteConfig' | 'v3ListRemoteConfigs'>,
+  keys: string[] | undefined,
+): Promise<Served[]> {
+  await foldUsersFirst(db, environment, [user.id])
+  // As in v4, on connections that plan once.
+  return evaluate(deps.listing, environment, user.id, { keys, overrides: {}, dryRun: false })
+}
+
+export const v3GetRemoteConfig = onUser('v3GetRemoteConfig', async call => {
+  const [only] = await served(call, [call.query.context_key ?? ''])
+  return remoteConfig(only!)
+})
+
+/** The keys that are asked for, the empty one first; undefined: all. */
+function keysOf({ all_context_keys, context_key = [], with_empty_context_key }: UserCall<'v3ListRemoteConfigs'>['query']) {
+  if (all_context_keys) return undefined
+  if (context_key.length === 0 && !with_empty_context_key)
+    throw invalidV3([{ field: 'context_key', message: 'is required, unless all_context_keys or with_empty_context_key is true' }])
+  const isEmptyAsked = with_empty_context_key || context_key.includes('')
+  return [...new Set([...(isEmptyAsked ? [''] : []), ...context_key])]
+}
+
+export const v3ListRemoteConfigs = onUser('v3ListRemoteConfigs', async call =>
+  (await served(call, keysOf(call.query))).filter(({ source }) => source !== null).map(remoteConfig),
+)
+
+export const v3AttachUserToRemoteConfiguration = onUser('v3AttachUserToRemoteConfiguration', async ({ path, user, trail, db }) => {
+  await transaction(db, tx => pinConfiguration(tx, trail, { id: path.id, user: user.id }))
+  return {}
+})
+
+export const v3DetachUserFromRemoteConfiguration = onUser('v3DetachUserFromRemoteConfiguration', async ({ path, user, trail, db }) => {
+  await transaction(db, tx => unpinConfiguration(tx, trail, { id: path.id, user: user.id }))
+  return {}
+})
