@@ -5,7 +5,6 @@ import type { Detail } from '../../domain/refusal.ts'
 import { details } from '../../schemas/details.ts'
 import { storable } from '../../schemas/formats.ts'
 import type { OperationDescription } from '../../schemas/generated/v3/operations.ts'
-import type { Pool } from '../../store/connect.ts'
 import type { AnswerCheck, ApiRequest } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
 import { parseQuery } from '../query.ts'
@@ -77,29 +76,29 @@ async function execute(operation: V3Operation, request: ApiRequest, input: Input
   })
 
   if (operation.acts === 'at key')
-    return inTurn(async db => {
-      await seen(db, owner, namedUser(input) ?? userInHeader(incoming.headers), said)
+    return inTurn(async () => {
+      await seen(deps, owner, namedUser(input) ?? userInHeader(incoming.headers), said)
       return operation.handle(call(undefined) as never)
     })
-  const find = async (db: Pool) => {
-    const user = await seen(db, owner, namedUser(input), said)
+  const find = async () => {
+    const user = await seen(deps, owner, namedUser(input), said)
     if (!user) throw userNotFound()
     return user
   }
   if (operation.acts === 'on user')
-    return inTurn(async db => {
-      const user = await find(db)
+    return inTurn(async () => {
+      const user = await find()
       return operation.handle({ ...call(user), user } as never)
     })
   const user = await inTurn(find)
   return operation.handle({ ...call(user), user, inTurn } as never)
 }
 
-/** The user of a request, if there is one; what the headers tell is stored with it. */
-async function seen(db: Pool, owner: KeyOwner, id: string | undefined, said: Said): Promise<AppUser | undefined> {
+/** The user of a request, if there is one; what the headers tell is stored with it. Every request asks this: it is planned once. */
+async function seen({ pool, listing }: ApiDeps, owner: KeyOwner, id: string | undefined, said: Said): Promise<AppUser | undefined> {
   if (id === undefined || id === '' || !storable(id)) return undefined
-  const user = await findAppUser(db, [owner.environment, owner.otherEnvironment], id)
-  if (user) await noteSaid(db, user, said)
+  const user = await findAppUser(listing, [owner.environment, owner.otherEnvironment], id)
+  if (user) await noteSaid(pool, user, said)
   return user
 }
 

@@ -1,7 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { UserEntitlement } from '../../domain/entitlements/fold.ts'
 import { grantEntitlement, revokeEntitlement } from '../../domain/entitlements/grant.ts'
-import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
+import { entitlementsAt } from '../../domain/entitlements/user-entitlement.ts'
 import { now } from '../../domain/environment.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -20,9 +20,11 @@ const entitlement = (id: string, { isActive, shown }: UserEntitlement) => ({
   ...accessProduct(shown),
 })
 
-export const v3ListUserEntitlements = onUser('v3ListUserEntitlements', async ({ environment, user, db }) => ({
+export const v3ListUserEntitlements = onUser('v3ListUserEntitlements', async ({ environment, user, deps }) => ({
   object: 'list' as const,
-  data: (await userEntitlementsOf(db, environment, user.id)).map(({ entitlement: id, hold }) => entitlement(id, hold)),
+  data: (await entitlementsAt(deps.listing, environment, user.id, user.now / 1000)).map(({ entitlement: id, hold }) =>
+    entitlement(id, hold),
+  ),
 }))
 
 const LAST_SECOND = 253_402_300_799

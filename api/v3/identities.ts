@@ -8,8 +8,8 @@ import { atKey, type V3Call } from './operation.ts'
 
 const identity = ({ id, user_id }: Identity) => ({ id, user_id })
 
-export const v3GetIdentity = atKey('v3GetIdentity', async ({ path, owner, db }) => {
-  const found = await findIdentity(db, [owner.environment, owner.otherEnvironment], path.identity_id)
+export const v3GetIdentity = atKey('v3GetIdentity', async ({ path, owner, deps }) => {
+  const found = await findIdentity(deps.listing, [owner.environment, owner.otherEnvironment], path.identity_id)
   if (!found) throw notFoundV3('Identity not found')
   return identity(found)
 })

@@ -19,7 +19,7 @@ async function served(
   { user, environment, db, deps }: UserCall<'v3GetRemoteConfig' | 'v3ListRemoteConfigs'>,
   keys: string[] | undefined,
 ): Promise<Served[]> {
-  await foldUsersFirst(db, environment, [user.id])
+  await foldUsersFirst(db, environment, [user.id], deps.listing)
   // As in v4, on connections that plan once.
   return evaluate(deps.listing, environment, user.id, { keys, overrides: {}, dryRun: false })
 }

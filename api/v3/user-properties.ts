@@ -5,8 +5,8 @@ import { onUser } from './operation.ts'
 const property = ({ key, value }: Property) => ({ key, value })
 const fault = ({ key, reason }: PropertyError) => ({ key, error: `Property key: ${key}. Error: ${reason}.` })
 
-export const v3ListUserProperties = onUser('v3ListUserProperties', async ({ environment, user, db }) =>
-  (await listProperties(db, environment, user.id)).map(property),
+export const v3ListUserProperties = onUser('v3ListUserProperties', async ({ environment, user, deps }) =>
+  (await listProperties(deps.listing, environment, user.id)).map(property),
 )
 
 export const v3CreateUserProperties = onUser('v3CreateUserProperties', async ({ body, environment, user, db }) => {

@@ -165,7 +165,7 @@ export const v4EvaluateUserRemoteConfigurations = onPool(
   async ({ path: { user_id }, body, environment, db, deps }) => {
     const { context_keys: keys, attributes: overrides = {}, dry_run: dryRun } = body ?? {}
     refuseSameKey(keys ?? [])
-    await foldUsersFirst(db, environment, [user_id])
+    await foldUsersFirst(db, environment, [user_id], deps.listing)
     // `listing` plans once: planning these two statements takes twice as long as running them.
     const served = await evaluate(deps.listing, environment, user_id, { keys, overrides, dryRun: dryRun ?? false })
     return {

@@ -66,19 +66,21 @@ const sourceOf = (row: Row, now: number): AccessSource => {
   return { kind: 'purchase', from, until, startedAt, store: row.store, product: row.product!, subscription: shownSubscription(row, now) }
 }
 
+type Held = { entitlement: string; hold: UserEntitlement }
+
 /** The user's entitlements, active and lapsed, in the code point order of their ids. Throws `not_found` for an unknown user. */
-export async function userEntitlementsOf(
-  db: Db,
-  environment: Environment,
-  user: string,
-): Promise<{ entitlement: string; hold: UserEntitlement }[]> {
+export async function userEntitlementsOf(db: Db, environment: Environment, user: string): Promise<Held[]> {
   const found = await db.query<{ now: string }>({
     name: 'user-and-now',
     text: 'select environment_now($1) as now from users where environment = $1 and id = $2',
     values: [environment, user],
   })
   if (!found.rows[0]) throw notFound('user')
-  const now = Date.parse(found.rows[0].now)
+  return entitlementsAt(db, environment, user, Date.parse(found.rows[0].now))
+}
+
+/** The same of a user who exists, as of `now`, in ms. */
+export async function entitlementsAt(db: Db, environment: Environment, user: string, now: number): Promise<Held[]> {
   const { rows } = await db.query<Row>({ name: 'access-sources', text: SOURCES, values: [environment, user] })
   const byEntitlement = Map.groupBy(rows, row => row.entitlement_id)
   return [...byEntitlement.keys()].sort().map(entitlement => {

@@ -117,9 +117,9 @@ export async function foldUsersWithin(tx: Tx, environment: Environment, users: r
   await foldNumbers(tx, environment, await staleAmong(tx, environment, users), true)
 }
 
-/** The same in a transaction of its own: what is read after it is exact. */
-export async function foldUsersFirst(pool: Pool, environment: Environment, users: readonly string[]): Promise<void> {
-  const numbers = await staleAmong(pool, environment, users)
+/** The same in a transaction of its own: what is read after it is exact. `listing`: where it is looked up whether there is anything to fold. */
+export async function foldUsersFirst(pool: Pool, environment: Environment, users: readonly string[], listing: Db = pool): Promise<void> {
+  const numbers = await staleAmong(listing, environment, users)
   if (numbers.length > 0) await transaction(pool, tx => foldNumbers(tx, environment, numbers, true))
 }
 

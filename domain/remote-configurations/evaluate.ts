@@ -1,5 +1,5 @@
 import { LOCK } from '../../store/advisory-locks.ts'
-import type { Pool, Tx } from '../../store/connect.ts'
+import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { type Turn, transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { notFound } from '../refusal.ts'
@@ -19,18 +19,25 @@ type EvaluationRequest = {
 type Evaluation = Decision & { context_key: string | null }
 
 /**
- * Decides what the user's app is served and records new assignments. One evaluation uses one snapshot. When it assigns the user, it is
+ * Decides what the user's app is served and records new assignments. One evaluation uses one snapshot: that of one statement, or of a
+ * transaction when conditions need the user's profile. When it assigns the user, it is
  * repeated in a second transaction, which waits for other evaluations of the same user and sees their assignments. The user's row is only
  * written when the answer is decided: otherwise fifty writers of properties would fail the snapshot again and again.
  */
 export async function evaluate(pool: Pool, environment: Environment, user: string, request: EvaluationRequest): Promise<Evaluation[]> {
-  const decideAll = (tx: Tx) => inSnapshot(tx, environment, user, request)
-  let { answer, taken, isSeenLate } = await transaction(pool, decideAll, undefined, 'repeatable read')
+  const decideAll = (tx: Tx) => decided(tx, environment, user, request, conditionsOf)
+  let needsProfile = false
+  const noProfile = () => async (conditions: Condition[]) => {
+    if (conditions.length > 0) needsProfile = true
+    return conditions.length === 0
+  }
+  let { answer, taken, isSeenLate } = await decided(pool, environment, user, request, noProfile)
+  if (needsProfile) ({ answer, taken, isSeenLate } = await transaction(pool, decideAll, undefined, 'repeatable read'))
   if (taken.length > 0 && !request.dryRun) {
     const work = async (tx: Tx) => {
-      const decided = await decideAll(tx)
-      if (decided.taken.length > 0) await insertAssignments(tx, environment, user, decided.taken)
-      return decided
+      const last = await decideAll(tx)
+      if (last.taken.length > 0) await insertAssignments(tx, environment, user, last.taken)
+      return last
     }
     const turn: Turn = [LOCK.evaluation, `${environment}:${user}`]
     ;({ answer, isSeenLate } = await transaction(pool, work, undefined, 'repeatable read', turn))
@@ -40,10 +47,19 @@ export async function evaluate(pool: Pool, environment: Environment, user: strin
   return answer
 }
 
-async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys, overrides }: EvaluationRequest) {
+/** Whether the user meets conditions, for the decisions of one evaluation. */
+type MeetsOf<D> = (db: D, environment: Environment, user: string, found: Candidates, overrides: Overrides) => Parameters<typeof decide>[4]
+
+async function decided<D extends Db>(
+  db: D,
+  environment: Environment,
+  user: string,
+  { keys, overrides }: EvaluationRequest,
+  meetsOf: MeetsOf<D>,
+) {
   const asked = keys?.map(key => key ?? '')
-  const found = await loadCandidates(tx, environment, user, asked ? [...new Set(asked)] : null)
-  const meets = conditionsOf(tx, environment, user, found, overrides)
+  const found = await loadCandidates(db, environment, user, asked ? [...new Set(asked)] : null)
+  const meets = meetsOf(db, environment, user, found, overrides)
   const taken: NewAssignment[] = []
   const decisions = new Map<string, Decision>()
   for (const key of asked ?? allKeys(found)) if (!decisions.has(key)) decisions.set(key, await decide(user, key, found, taken, meets))
@@ -59,7 +75,7 @@ async function inSnapshot(tx: Tx, environment: Environment, user: string, { keys
 const allKeys = ({ configurations, experiments }: Candidates) =>
   [...new Set([...configurations, ...experiments].map(({ key }) => key))].sort((a, b) => (a < b ? -1 : 1))
 
-/** Whether the user meets conditions. Reads the profile at most once, with all segments that the candidates' conditions name. */
+/** Reads the profile at most once, with all segments that the candidates' conditions name. */
 function conditionsOf(tx: Tx, environment: Environment, user: string, found: Candidates, overrides: Overrides) {
   let profile: Profile | undefined
   return async (conditions: Condition[]): Promise<boolean> => {

@@ -109,6 +109,8 @@ export type TestApiOptions = {
   laneCounts?: LaneCounts
   /** The connections of requests, in the place of the test's own. */
   requestPool?: (databaseUrl: string) => Promise<Pool>
+  /** In place of the connections for lists. */
+  listingPool?: Pool
   requestsAtOnce?: number
   /** For the turn of a request. */
   longestWaitMs?: number
@@ -185,7 +187,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const requests = await options.requestPool?.(database.url)
   const deps = {
     pool: requests ?? pool,
-    listing,
+    listing: options.listingPool ?? listing,
     stepping,
     facts: {
       ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: options.proceedsRates ?? proceedsRates({}) },

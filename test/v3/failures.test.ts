@@ -23,7 +23,7 @@ test.each([
   [504, 'upstream_timeout', Object.assign(new Error('canceling statement'), { code: '57014' })],
   [500, 'unknown_error', new TypeError('secret is undefined')],
 ])('a database that fails: %i %s', async (status, code, error) => {
-  api = await startApi({ requestPool: async () => failingPool(error) })
+  api = await startApi({ requestPool: async () => failingPool(error), listingPool: failingPool(error) })
   for (const [method, path] of [
     ['GET', '/v3/users/x'],
     ['POST', '/v3/users/x'],
