@@ -62,10 +62,14 @@ const CASES: Case[] = [
   },
   {
     pool: 'perennial-listing',
-    lock: 'lock table experiments in access exclusive mode',
+    // Only the profile reads grants, and only conditions need the profile.
+    lock: 'lock table grants in access exclusive mode',
     running: () => site.api,
     act: async () => {
       const { user_id } = await must(site.call, 'GET', '/v4/identities/ada')
+      const segmentation_conditions = [{ metric: 'country', comparator: 'eq', value: 'DE' }]
+      const { id } = await must(site.call, 'POST', '/v4/remote-configurations', { name: 'Germany', segmentation_conditions })
+      await must(site.call, 'PATCH', `/v4/remote-configurations/${id}/status`, { status: 'active' })
       await site.call('POST', `/v4/users/${user_id}/remote-configurations`, { body: {} })
     },
   },

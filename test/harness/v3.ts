@@ -9,7 +9,7 @@ export type V3Answer = {
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape; the server validates them against the description
   body: any
 }
-type V3Options = { key?: string | null; body?: unknown; raw?: string; headers?: Record<string, string> }
+type V3Options = { key?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
 export type V3Client = (method: string, path: string, options?: V3Options) => Promise<V3Answer>
 
 /** With the Project Key, unless another is given. Every answer but that of `OPTIONS` and `HEAD` must be JSON without null, for every origin. */

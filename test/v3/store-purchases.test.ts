@@ -115,6 +115,18 @@ describe.each(STORES)('%s', store => {
   })
 })
 
+test("Apple's signature is enough where the project cannot ask Apple; another app's, and the word of the app, are not", async () => {
+  await openShop(stores, 'apple')
+  await stores.api.pool.query(`update store_configs set secrets = '{}' where project = $1`, [stores.project.id])
+  const [user, { app_store_data: signed }] = [await newUser(), claimOf('apple')]
+  expect((await buy(user, { app_store_data: signed })).status).toBe(201)
+  expect(await stores.purchases()).toMatchObject([{ user, product: MONTHLY }])
+  expect(said(await buy(user, { app_store_data: { transaction_id: '77', product_id: MONTHLY } }))).toEqual(fraud())
+  const forged = `${(signed as { signed_transaction: string }).signed_transaction.slice(0, -4)}AAAA`
+  expect(said(await buy(user, { app_store_data: { signed_transaction: forged } }))).toEqual(fraud())
+  expect(await stores.purchases()).toHaveLength(1)
+})
+
 describe('a purchase of the sandbox of Apple, claimed by a user of production', () => {
   const sandboxed = (at = Date.now() - HOUR_MS) => {
     const subscription = appleSubscription(stores.chain, { environment: 'Sandbox' })

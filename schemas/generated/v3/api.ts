@@ -1037,6 +1037,8 @@ export interface components {
              * @example 1772355600
              */
             happened_at?: number;
+        } & {
+            [key: string]: unknown;
         };
         ActionPointList: {
             data: {
