@@ -30,8 +30,8 @@ export async function dispatchV3(
     throw new V3Problem('control_forbidden', 'Authorization error: secret key required')
   const input = await readInput(description, request)
   validate(description, input)
-  if (operation.acts === 'on user, in turns') operation.check(input as never)
-  const body = await execute(operation, request, input, deps)
+  const checked = operation.acts === 'on user, in turns' ? operation.check(input as never) : undefined
+  const body = await execute(operation, request, input, checked, deps)
   check(description, description.status, body)
   return { status: description.status, body: JSON.stringify(body) }
 }
@@ -59,7 +59,7 @@ function validate({ validate }: OperationDescription, { path, query, body, fault
 /** The id of the user whom path or query names. In the paths of users themselves it is called `id`. */
 const namedUser = ({ path, query }: Input): string | undefined => path.user_id ?? path.id ?? (query.user_id as string | undefined)
 
-async function execute(operation: V3Operation, request: ApiRequest, input: Input, deps: ApiDeps): Promise<unknown> {
+async function execute(operation: V3Operation, request: ApiRequest, input: Input, checked: unknown, deps: ApiDeps): Promise<unknown> {
   const { owner, request: incoming } = request
   const said = saidByHeaders(incoming.headers)
   const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
@@ -91,7 +91,7 @@ async function execute(operation: V3Operation, request: ApiRequest, input: Input
       return operation.handle({ ...call(user), user } as never)
     })
   const user = await inTurn(find)
-  return operation.handle({ ...call(user), user, inTurn } as never)
+  return operation.handle({ ...call(user), user, inTurn, checked } as never)
 }
 
 /** The user of a request, if there is one; what the headers tell is stored with it. Every request asks this: it is planned once. */

@@ -23,9 +23,9 @@ export type V3Operation<Id extends V3Id = V3Id> =
   | {
       id: Id
       acts: 'on user, in turns'
-      /** Refuses what the description accepts, before the user is looked up. */
-      check: (input: V3Input<Id>) => void
-      handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id>
+      /** Refuses what the description accepts, before the user is looked up. The handler gets the result. */
+      check: (input: V3Input<Id>) => unknown
+      handle: (call: UserCall<Id> & { inTurn: StatementTurn; checked: never }) => Answer<Id>
     }
 
 /** Both environments of the key's project. */
@@ -49,8 +49,8 @@ export const onUser = <Id extends V3Id>(id: Id, handle: (call: UserCall<Id>) => 
 })
 
 /** The same for an operation that asks other systems: its statements take turns of their own, so that no turn is held meanwhile. */
-export const onUserInTurns = <Id extends V3Id>(
+export const onUserInTurns = <Id extends V3Id, Checked>(
   id: Id,
-  check: (input: V3Input<Id>) => void,
-  handle: (call: UserCall<Id> & { inTurn: StatementTurn }) => Answer<Id>,
+  check: (input: V3Input<Id>) => Checked,
+  handle: (call: UserCall<Id> & { inTurn: StatementTurn; checked: Checked }) => Answer<Id>,
 ): V3Operation<Id> => ({ id, acts: 'on user, in turns', check, handle })

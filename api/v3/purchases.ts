@@ -36,13 +36,16 @@ function storeObject(body: Body): Pick<PurchaseInput, (typeof STORES)[number]> {
 
 const wrong = (field: string, message: string) => invalidV3([{ field, message }], message)
 
+type Claimed = { store: ReturnType<typeof storeObject>; claim: ReturnType<typeof claimToVerify>; price: string; currency: string }
+
 /** Store objects first, then price and currency, each with the error of its own that clients know. */
-function check({ body }: V3Input<'v3CreatePurchase'>): { price: string; currency: string } {
-  claimToVerify(storeObject(body))
+function check({ body }: V3Input<'v3CreatePurchase'>): Claimed {
+  const store = storeObject(body)
+  const claim = claimToVerify(store)
   const { price, currency } = body
   if (typeof price !== 'string' || !PRICE.test(price)) throw wrong('price', 'failed to parse price')
   if (typeof currency !== 'string' || !isCurrency(currency.toUpperCase())) throw wrong('currency', 'failed to recognize currency')
-  return { price, currency: currency.toUpperCase() }
+  return { store, claim, price, currency: currency.toUpperCase() }
 }
 
 /** When it was bought; without a time, and for one that lies too far ahead, now. `now` in µs. */
@@ -101,10 +104,8 @@ async function giveSandboxAccess({ db, trail, user, deps }: Call, evidence: Conf
 
 export const v3CreatePurchase = onUserInTurns('v3CreatePurchase', check, async call => {
   const { body, user, environmentKind, owner, deps, inTurn } = call
-  const { price, currency } = check(call)
-  const store = storeObject(body)
+  const { store, claim, price, currency } = call.checked
   const input: PurchaseInput = { ...store, price, currency, purchased_at: purchasedAt(body.purchased, user.now) }
-  const claim = claimToVerify(input)
   const { config, access } = await inTurn(async db => ({
     config: await configOfStore(db, owner.project, claim),
     access: claim.platform === 'app_store' ? await sandboxAccessOf(db, owner.project) : 'refuse',

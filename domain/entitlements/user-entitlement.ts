@@ -32,7 +32,7 @@ const SOURCES = `
     l.billing_retry_at as retry_at, l.auto_renew_off_at as renew_off_at, l.grace_period_expires_at as grace_until,
     case when coalesce(l.refunded_amount, l.amount) >= l.amount then l.refunded_at end as fully_refunded_at
   from (select v.*, linked_product($1, v.platform, v.store_product_id, v.base_plan_id) as product from ${VISIBLE_PURCHASES} v) p
-  join entitlement_products ep on ep.environment = $1 and ep.product_id = p.product
+  cross join lateral (select entitlement_id from entitlement_products where environment = $1 and product_id = p.product offset 0) ep
   left join lateral (select * from purchases n where n.lineage = p.lineage and n.is_last and n.is_subscription order by n.purchased_at desc, n.id desc limit 1) l on true
   union all
   select entitlement_id, null, null, starts_at, expires_at, null, null, null, null, null, null, null, null, null, null from grants where environment = $1 and user_id = $2`

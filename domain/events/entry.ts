@@ -67,7 +67,7 @@ export function transactionKey(item: EventInput, platform: string | null): strin
   return transaction !== undefined && eventType(item.event_name)?.begins ? `${platform ?? ''}:${transaction}` : null
 }
 
-/** Stands for the purchase of an event that is no fact of one: what an app says of subscriptions counts nowhere. */
+/** In the column `purchase` of an event that an app has sent: no purchase emitted it, and it is no posted fact. */
 const NO_PURCHASE = 0
 
 type EntryInput = Pick<Entry, 'item' | 'at' | 'user' | 'platform' | 'transactionKey' | 'triggers'>

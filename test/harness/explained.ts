@@ -41,11 +41,14 @@ const shapeOf = (text: string) =>
     .replaceAll(/(?<![$\w])\d+/g, '0')
     .trim()
 
+/** By statement of the service: the execution that read most. */
+export type Worst = Map<string, Executed>
+
 /**
- * Makes every later connection to the database explain its statements, those within functions too, and keeps what they say. To be called
- * before the pools connect.
+ * Makes every later connection to the database explain its statements, those within functions too, and keeps what they say since the last call of
+ * `taken`. To be called before the pools connect.
  */
-export async function explainAll(pool: Pool): Promise<{ executed: Executed[]; stop(): void }> {
+export async function explainAll(pool: Pool): Promise<{ taken(): Worst; stop(): void }> {
   const client = await pool.connect()
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name')
   const settings = {
@@ -64,13 +67,19 @@ export async function explainAll(pool: Pool): Promise<{ executed: Executed[]; st
   )
   // The settings are for later connections: this one must not be used again.
   client.release(true)
-  const executed: Executed[] = []
+  let worst: Worst = new Map()
+  const shapes = new Map<string, string>()
+  const keep = ({ 'Query Text': query, Plan: plan }: Plan) => {
+    const text = shapes.get(query) ?? shapeOf(query)
+    shapes.set(query, text)
+    const rows = sum(plan)
+    if (!text.includes('pgboss.') && rows >= (worst.get(text)?.rows ?? 0)) worst.set(text, { text, rows, plan: outline(plan) })
+  }
   const listen = (client: pg.Client) =>
     client.on('notice', ({ message }) => {
       const json = message?.indexOf('plan:\n{') ?? -1
       if (!message || json < 0) return
-      const { 'Query Text': text, Plan: plan } = JSON.parse(message.slice(json + 6)) as Plan
-      executed.push({ text: shapeOf(text), rows: sum(plan), plan: outline(plan) })
+      keep(JSON.parse(message.slice(json + 6)))
     })
   const connect = pg.Client.prototype.connect
   pg.Client.prototype.connect = function (this: pg.Client, ...args: Parameters<typeof connect>) {
@@ -78,7 +87,11 @@ export async function explainAll(pool: Pool): Promise<{ executed: Executed[]; st
     return connect.apply(this, args)
   } as typeof connect
   return {
-    executed,
+    taken() {
+      const all = worst
+      worst = new Map()
+      return all
+    },
     stop() {
       pg.Client.prototype.connect = connect
     },

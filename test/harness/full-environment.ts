@@ -109,10 +109,11 @@ const STATEMENTS = [
    from environments e join environments o on o.project = e.project and o.id <> e.id, ${series(N)} where e.id = $1 on conflict do nothing`,
 ]
 
-/** Fills the environment, and keeps the tables without statistics. Nothing of it is explained: each check of a foreign key would be, too. */
+/** Fills the environment, and keeps the tables without statistics. Nothing of it is explained, and no foreign key is checked: the rows refer to each other. */
 export async function fillEnvironment(pool: Pool, environment: number): Promise<void> {
   const client = await pool.connect()
   await client.query('set auto_explain.log_min_duration = -1')
+  await client.query('set session_replication_role = replica')
   const { rows } = await client.query<{ name: string }>(`select tablename as name from pg_tables where schemaname = 'public'`)
   for (const { name } of rows) await client.query(`alter table ${name} set (autovacuum_enabled = false)`)
   for (const statement of STATEMENTS) await client.query(statement, [environment])

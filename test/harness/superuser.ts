@@ -26,6 +26,7 @@ export const TEST_GRANTS = [
   'grant pg_checkpoint to perennial',
   'grant set on parameter deadlock_timeout to perennial',
   'grant set on parameter auto_explain.log_min_duration to perennial',
+  'grant set on parameter session_replication_role to perennial',
 ]
 
 /** Executes statements as the superuser of the embedded server in `dataDir`; `url`: of the service's own role. */

@@ -1,6 +1,7 @@
 // Requests as client SDKs send them: the path as it stands, and the bytes of the answer.
 import { request } from 'node:http'
 import type { TestApi } from './api.ts'
+import { unique } from './resource-makers.ts'
 
 export type V3Answer = {
   status: number
@@ -9,7 +10,7 @@ export type V3Answer = {
   // biome-ignore lint/suspicious/noExplicitAny: answers of every shape; the server validates them against the description
   body: any
 }
-type V3Options = { key?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
+export type V3Options = { key?: string | null; body?: unknown; raw?: string | Uint8Array; headers?: Record<string, string> }
 export type V3Client = (method: string, path: string, options?: V3Options) => Promise<V3Answer>
 
 /** With the Project Key, unless another is given. Every answer but that of `OPTIONS` and `HEAD` must be JSON without null, for every origin. */
@@ -54,6 +55,14 @@ function checked(headers: V3Answer['headers'], text: string): unknown {
 function refuseNull(value: unknown, text: string): void {
   if (value === null) throw new Error(`there is null: ${text}`)
   if (typeof value === 'object') for (const [name, field] of Object.entries(value)) if (name !== 'payload') refuseNull(field, text)
+}
+
+/** A new user as an app makes it; its id. */
+export async function v3User(call: V3Client, environment: 'prod' | 'sandbox', options: V3Options = {}): Promise<string> {
+  const id = unique('QON_')
+  const answer = await call('POST', `/v3/users/${id}`, { ...options, body: { environment } })
+  if (answer.status !== 201) throw new Error(answer.text)
+  return id
 }
 
 /** The error as the service at `url` answers it. */

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, must } from '../harness/integrations.ts'
 import { unique } from '../harness/resource-makers.ts'
-import { type V3Client, v3Client, v3Error } from '../harness/v3.ts'
+import { type V3Client, v3Client, v3Error, v3User } from '../harness/v3.ts'
 
 let api: TestApi
 let v3: V3Client
@@ -14,11 +14,7 @@ beforeAll(async () => {
 afterAll(() => api.stop())
 
 const sandbox = () => ({ key: api.project.sandbox })
-const newUser = async (environment = 'sandbox') => {
-  const id = unique('QON_')
-  expect((await v3('POST', `/v3/users/${id}`, { body: { environment } })).status).toBe(201)
-  return id
-}
+const newUser = (environment: 'prod' | 'sandbox' = 'sandbox') => v3User(v3, environment)
 const send = (user: string, events: unknown, headers: Record<string, string> = {}) =>
   v3('POST', `/v3/users/${user}/events`, { body: { events }, headers })
 const one = (given: Record<string, unknown> = {}) => ({ event_id: 'e1', event_name: 'opened', ...given })

@@ -7,12 +7,12 @@ import { bodyChanges, RAW, search, segment } from '../contract/nasty.ts'
 import { runs } from '../contract/seed.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type V3Answer, v3Client } from '../harness/v3.ts'
-import { shopOf, type V3Request } from './shop.ts'
+import { type Shop, shopOf, type V3Request } from './shop.ts'
 
 const RUNS = { body: 40, query: 12, path: 12 }
 
 let api: TestApi
-let shop: Awaited<ReturnType<typeof shopOf>>
+let shop: Shop
 beforeAll(async () => {
   api = await startApi()
   shop = await shopOf(api)

@@ -1,9 +1,9 @@
-// Purchases of apps where no store is connected, and what the shape of a request decides.
+// Purchases of apps where no store is connected.
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product } from '../harness/purchases.ts'
 import { unique } from '../harness/resource-makers.ts'
-import { type V3Client, v3Client, v3Error } from '../harness/v3.ts'
+import { type V3Client, v3Client, v3Error, v3User } from '../harness/v3.ts'
 
 let api: TestApi
 let v3: V3Client
@@ -19,15 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const newUser = async (environment = 'sandbox') => {
-  const id = unique('QON_')
-  expect((await v3('POST', `/v3/users/${id}`, { body: { environment } })).status).toBe(201)
-  return id
-}
-const secretly = { key: '' }
-beforeAll(() => {
-  secretly.key = api.project.secret
-})
+const newUser = (environment: 'prod' | 'sandbox' = 'sandbox') => v3User(v3, environment)
 const buy = (user: string, body: object, options: object = {}) => v3('POST', `/v3/users/${user}/purchases`, { body, ...options })
 const paid = { price: '5.01', currency: 'eur' }
 const apple = (transaction_id = unique('t')) => ({ app_store_data: { transaction_id, product_id: 'm' } })
@@ -38,105 +30,6 @@ const recorded = async (user: string) =>
       [user],
     )
   ).rows
-const invalid = (message: string, ...fields: [string, string][]) =>
-  v3Error(
-    api,
-    'request',
-    'invalid_data',
-    message,
-    fields.map(([name, text]) => ({ name, messages: [text] })),
-  )
-const DEFAULT = 'Failed validate request data'
-
-describe('shape', () => {
-  const data = { subscription_id: 's', product_id: 'm' }
-  const ONE_STORE = 'must have exactly one of app_store_data, play_store_data, stripe_store_data, paddle_store_data'
-  test.each([
-    ['no store object', { ...paid }, ['body', ONE_STORE]],
-    ['two store objects', { ...paid, stripe_store_data: data, ...apple() }, ['body', ONE_STORE]],
-    ['no store object and no price', {}, ['body', ONE_STORE]],
-    ['a store object that is none', { ...paid, stripe_store_data: 'x' }, ['stripe_store_data', 'must be object']],
-    ['a field is missing', { ...paid, stripe_store_data: { product_id: 'm' } }, ['stripe_store_data.subscription_id', 'is required']],
-    [
-      'a field is too long',
-      { ...paid, stripe_store_data: { ...data, subscription_id: 'x'.repeat(256) } },
-      ['stripe_store_data.subscription_id', 'must have at most 255 characters'],
-    ],
-    ['ids without a product', { ...paid, app_store_data: { transaction_id: '1' } }, ['app_store_data.product_id', 'is required']],
-    [
-      'ids beside what is signed',
-      { ...paid, app_store_data: { transaction_id: '1', signed_transaction: 'x' } },
-      ['app_store_data', 'takes either signed_transaction alone or the other fields'],
-    ],
-    [
-      "Paddle's subscription without its id",
-      { ...paid, paddle_store_data: { transaction_id: '1', product_id: 'm', type: 'subscription' } },
-      ['paddle_store_data.subscription_id', 'is required for a subscription'],
-    ],
-    [
-      "Paddle's single sale with the id of a subscription",
-      { ...paid, paddle_store_data: { transaction_id: '1', product_id: 'c', type: 'non_recurring', subscription_id: 's' } },
-      ['paddle_store_data.subscription_id', 'is not allowed for a non-recurring transaction'],
-    ],
-    ['a negative time', { ...paid, ...apple(), purchased: -1 }, ['purchased', 'must be >= 0']],
-    ['a time as text', { ...paid, ...apple(), purchased: '1' }, ['purchased', 'must be integer']],
-  ] as [string, object, [string, string]][])('%s', async (_, body, field) => {
-    const answer = await buy('nobody', body)
-    expect([answer.status, answer.body]).toEqual([400, invalid(DEFAULT, field)])
-  })
-
-  test.each([
-    ['5,01'],
-    ['-1'],
-    ['1e3'],
-    ['.5'],
-    ['1.'],
-    ['1234567890123'],
-    ['1.1234567'],
-    [''],
-    [5.01],
-    [undefined],
-    [null],
-  ])('the price %s', async price => {
-    const answer = await buy('nobody', { ...apple(), currency: 'nonsense', price })
-    expect([answer.status, answer.body]).toEqual([400, invalid('failed to parse price', ['price', 'failed to parse price'])])
-  })
-
-  test.each([['EURRR'], ['XXQ'], [''], [978], [undefined], [null]])('the currency %s', async currency => {
-    const answer = await buy('nobody', { ...apple(), price: '1', currency })
-    const message = 'failed to recognize currency'
-    expect([answer.status, answer.body]).toEqual([400, invalid(message, ['currency', message])])
-  })
-
-  test('an unknown user comes after the shape and before the product', async () => {
-    const answer = await buy('nobody', { ...paid, app_store_data: { transaction_id: '1', product_id: 'unlinked' } })
-    expect([answer.status, answer.body]).toEqual([404, v3Error(api, 'resource', 'not_found', 'User not found')])
-  })
-
-  test.each([
-    ['unlinked', 'is linked by no product'],
-    ['with space', expect.stringMatching(/./)],
-  ])('the product "%s" is the wrong one while no store confirms it', async (product_id, message) => {
-    const user = await newUser()
-    const answer = await buy(user, { ...paid, app_store_data: { transaction_id: '1', product_id } })
-    const { error, _meta } = invalid(DEFAULT, ['app_store_data.product_id', message])
-    expect([answer.status, answer.body.error, answer.body._meta.fields]).toEqual([400, error, _meta.fields])
-    expect(await recorded(user)).toEqual([])
-  })
-
-  test('a subscription of a one-time product names the product', async () => {
-    const user = await newUser()
-    const answer = await buy(user, {
-      ...paid,
-      paddle_store_data: { transaction_id: unique('t'), product_id: 'c', type: 'subscription', subscription_id: 's' },
-    })
-    expect([answer.status, answer.body._meta.fields]).toEqual([
-      400,
-      [{ name: 'paddle_store_data.product_id', messages: ['is a one-time product, but the purchase is a subscription'] }],
-    ])
-  })
-})
-
 describe('answer', () => {
   test.each([
     ['app_store_data', () => ({ transaction_id: unique('t'), product_id: 'm', original_transaction_id: unique('o') })],
@@ -210,7 +103,7 @@ describe('on the word of the app alone', () => {
       expect([answer.status, answer.body]).toEqual(refused())
     }
     expect(await recorded(inProduction)).toEqual([])
-    expect((await buy(inProduction, { ...paid, ...apple() }, secretly)).status).toBe(201)
+    expect((await buy(inProduction, { ...paid, ...apple() }, { key: api.project.secret })).status).toBe(201)
   })
 
   test.each([

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { growth } from '../harness/experiments.ts'
 import { unique } from '../harness/resource-makers.ts'
-import { type V3Client, v3Client, v3Error } from '../harness/v3.ts'
+import { type V3Client, v3Client, v3Error, v3User } from '../harness/v3.ts'
 
 let api: TestApi
 let v3: V3Client
@@ -15,11 +15,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const newUser = async (environment = 'prod') => {
-  const id = unique('QON_')
-  expect((await v3('POST', `/v3/users/${id}`, { body: { environment } })).status).toBe(201)
-  return id
-}
+const newUser = (environment: 'prod' | 'sandbox' = 'prod') => v3User(v3, environment)
 const newKey = () => unique('key')
 const one = async (user: string, key?: string) => {
   const query = key === undefined ? '' : `&context_key=${key}`

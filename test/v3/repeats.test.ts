@@ -31,8 +31,8 @@ test('every operation is called, and a second time changes nothing', async () =>
   )
   const { keys, requests, send } = await shopOf(api)
   expect(requests.map(({ id }) => id).sort()).toEqual(described.sort())
+  let before = await rows(keys)
   for (const request of requests) {
-    const before = await rows(keys)
     const first = await send(request)
     expect([request.id, first.status < 300]).toEqual([request.id, true])
     const after = await rows(keys)
@@ -43,7 +43,8 @@ test('every operation is called, and a second time changes nothing', async () =>
     const second = await send(request)
     if (TAKEN[request.id]) expect([request.id, second.status, second.body.error.code]).toEqual([request.id, 422, TAKEN[request.id]])
     else expect([request.id, second.status]).toEqual([request.id, first.status])
-    expect(await rows(keys), request.id).toEqual(after)
+    before = await rows(keys)
+    expect(before, request.id).toEqual(after)
   }
 })
 

@@ -10,9 +10,11 @@ import { type V3Answer, v3Client } from '../harness/v3.ts'
 export type V3Request = { id: string; method: string; path: string; body?: unknown; isSecret?: boolean }
 type Answered = (request: V3Request, key?: string) => Promise<V3Answer>
 
-/** A project of its own, in whose sandbox all resources stand of which v3 knows, and a user. */
-export async function shopOf(api: TestApi): Promise<{ keys: TestProjectKeys; user: string; requests: V3Request[]; send: Answered }> {
-  const keys = await api.newProject()
+export type Shop = { keys: TestProjectKeys; user: string; requests: V3Request[]; send: Answered }
+
+/** All resources of which v3 knows, and a user, in the sandbox of a project: one of its own, unless another is given. */
+export async function shopOf(api: TestApi, given?: TestProjectKeys): Promise<Shop> {
+  const keys = given ?? (await api.newProject())
   const v3 = v3Client(api)
   const make = growth(api, keys.sandbox)
   const must = async (method: string, path: string, body: unknown) => {
@@ -20,12 +22,16 @@ export async function shopOf(api: TestApi): Promise<{ keys: TestProjectKeys; use
     expect(answer.status, answer.text).toBeLessThan(300)
     return answer.body
   }
-  await product(api, { id: 'monthly', apple_product_id: 'm' }, keys.sandbox)
-  for (const id of ['premium', 'extra']) await must('POST', '/v4/entitlements', { id, product_ids: id === 'premium' ? ['monthly'] : [] })
+  const [monthly, sold, premium, extra] = ['monthly', 'm', 'premium', 'extra'].map(unique) as [string, string, string, string]
+  await product(api, { id: monthly, apple_product_id: sold }, keys.sandbox)
+  for (const id of [premium, extra]) await must('POST', '/v4/entitlements', { id, product_ids: id === premium ? [monthly] : [] })
   const { privateKey } = generateKeyPairSync('ec', { namedCurve: 'P-256' })
   const iap_private_key = privateKey.export({ type: 'pkcs8', format: 'pem' })
   const config = await make.configuration({ n: 1 }, { context_key: 'home' })
-  const { id: experiment, groups } = await make.running({ context_key: 'test' }, [{ remote_config_uid: config }, {}])
+  const { id: experiment, groups } = await make.running({ context_key: 'test', alias_id: unique('alias') }, [
+    { remote_config_uid: config },
+    {},
+  ])
   const { id: screen } = await must('POST', '/v4/screens', { name: 'Offer' })
   await must('POST', `/v4/screens/${screen}/publish`, undefined)
   await api.pool.query(`update screens set context_key = 'offer' where id = $1`, [screen])
@@ -50,14 +56,14 @@ export async function shopOf(api: TestApi): Promise<{ keys: TestProjectKeys; use
       id: 'v3GrantUserEntitlement',
       method: 'POST',
       path: `/v3/users/${user}/entitlements`,
-      body: { id: 'extra', expires: 4_102_444_800 },
+      body: { id: extra, expires: 4_102_444_800 },
       isSecret: true,
     },
     {
       id: 'v3CreatePurchase',
       method: 'POST',
       path: `/v3/users/${user}/purchases`,
-      body: { price: '9.99', currency: 'USD', purchased: 1_772_355_600, app_store_data: { transaction_id: unique('t'), product_id: 'm' } },
+      body: { price: '9.99', currency: 'USD', purchased: 1_772_355_600, app_store_data: { transaction_id: unique('t'), product_id: sold } },
     },
     { id: 'v3ListUserEntitlements', method: 'GET', path: `/v3/users/${user}/entitlements` },
     { id: 'v3ListContextScreens', method: 'GET', path: '/v3/contexts/offer/screens' },
@@ -85,10 +91,10 @@ export async function shopOf(api: TestApi): Promise<{ keys: TestProjectKeys; use
       id: 'v3CreateOfferSignature',
       method: 'POST',
       path: `/v3/users/${user}/offers/spring/signatures`,
-      body: { product: 'm', app_bundle_id: 'com.example' },
+      body: { product: sold, app_bundle_id: 'com.example' },
     },
     { id: 'v3CreateEvents', method: 'POST', path: `/v3/users/${user}/events`, body: { events: [{ event_id: 'e', event_name: 'opened' }] } },
-    { id: 'v3RevokeUserEntitlement', method: 'DELETE', path: `/v3/users/${user}/entitlements/extra`, isSecret: true },
+    { id: 'v3RevokeUserEntitlement', method: 'DELETE', path: `/v3/users/${user}/entitlements/${extra}`, isSecret: true },
   ]
   return { keys, user, requests, send }
 }

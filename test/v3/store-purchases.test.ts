@@ -1,10 +1,9 @@
 // Purchases of apps that a connected store confirms or denies.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { unique } from '../harness/resource-makers.ts'
 import { appleSubscription, MONTH_MS, MONTHLY } from '../harness/stores/apple-subscription.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
 import { openShop, STORES, type StoreName, sell } from '../harness/stores/sale.ts'
-import { type V3Answer, v3Client, v3Error } from '../harness/v3.ts'
+import { type V3Answer, type V3Options, v3Client, v3Error, v3User } from '../harness/v3.ts'
 
 let stores: ReachedStores
 beforeAll(async () => {
@@ -14,16 +13,11 @@ afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
 
 const HOUR_MS = 3_600_000
-type Options = { body?: unknown; key?: string }
-const v3 = (method: string, path: string, options: Options = {}): Promise<V3Answer> =>
+const v3 = (method: string, path: string, options: V3Options = {}): Promise<V3Answer> =>
   v3Client(stores.api)(method, path, { key: stores.project.projectKey, ...options })
-const newUser = async (environment = 'prod') => {
-  const id = unique('QON_')
-  expect((await v3('POST', `/v3/users/${id}`, { body: { environment } })).status).toBe(201)
-  return id
-}
+const newUser = (environment: 'prod' | 'sandbox' = 'prod') => v3User(v3, environment)
 const paid = { price: '19.99', currency: 'EUR' }
-const buy = (user: string, body: object, options: Options = {}) =>
+const buy = (user: string, body: object, options: V3Options = {}) =>
   v3('POST', `/v3/users/${user}/purchases`, { body: { ...paid, ...body }, ...options })
 const accessOf = async (user: string) =>
   (await v3('GET', `/v3/users/${user}/entitlements`)).body.data as { id: string; active: boolean; source: string; expires?: number }[]
@@ -188,11 +182,11 @@ describe('a purchase of the sandbox of Apple, claimed by a user of production', 
     expect(await activeUntil(user)).toHaveLength(1)
   })
 
-  test('twelve requests at a time give access once', async () => {
+  test('six requests at a time give access once', async () => {
     await openShop(stores, 'apple')
     const [user, { signed }] = [await newUser(), sandboxed()]
-    const answers = await Promise.all(Array.from({ length: 12 }, () => buy(user, signed)))
-    expect(answers.map(({ status }) => status)).toEqual(Array(12).fill(201))
+    const answers = await Promise.all(Array.from({ length: 6 }, () => buy(user, signed)))
+    expect(answers.map(({ status }) => status)).toEqual(Array(6).fill(201))
     const { rowCount } = await stores.api.pool.query(`select 1 from audit_log where user_id = $1 and operation = 'v3CreatePurchase'`, [
       user,
     ])
