@@ -3,7 +3,20 @@ import type { Environment } from '../environment.ts'
 import { type Tied, tied } from '../store-facts/order.ts'
 import type { Notice, PeriodStatement, RenewalStatement, Statement, TransactionIds } from '../store-facts/statement.ts'
 
-type Row = { kind: string; subject: string; stated_at: number; tie: string; origin: string; said: object; ids: TransactionIds | null }
+type Row = {
+  kind: string
+  subject: string
+  stated_at: number
+  tie: string
+  origin: string
+  said: object
+  ids: Partial<TransactionIds> | null
+}
+
+function idsOf(statement: Statement): Row['ids'] {
+  if (statement.kind === 'period') return statement.ids
+  return statement.token === undefined ? null : { token: statement.token }
+}
 
 const rowOf = (statement: Tied): Row => ({
   kind: statement.kind,
@@ -12,7 +25,7 @@ const rowOf = (statement: Tied): Row => ({
   tie: statement.tie,
   origin: statement.origin,
   said: statement.said,
-  ids: statement.kind === 'period' ? statement.ids : null,
+  ids: idsOf(statement),
 })
 
 /** The id of a notice is its tie: the same notification is one notice. */
@@ -71,7 +84,10 @@ export async function readStatements(tx: Tx, lineage: number): Promise<LineageSt
     text: `select kind, subject, stated_at, tie, origin, said, ids from store_statements where lineage = $1 and kind <> 'notice'`,
     values: [lineage],
   })
-  const statements = rows.map(({ stated_at, ...row }) => ({ ...row, statedAt: stated_at }) as unknown as Tied)
+  const statements = rows.map(({ stated_at, ids, ...row }) => {
+    const named = row.kind === 'period' ? { ids } : ids?.token && { token: ids.token }
+    return { ...row, ...named, statedAt: stated_at } as unknown as Tied
+  })
   return {
     periods: statements.filter((statement): statement is Tied<PeriodStatement> => statement.kind === 'period'),
     renewals: statements.filter((statement): statement is Tied<RenewalStatement> => statement.kind === 'renewal'),

@@ -7,24 +7,38 @@ import type { RenewalStatement } from './statement.ts'
 /** `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. */
 export type AutoRenew = { isOn: boolean; changes: number[] }
 
+const never = Number.POSITIVE_INFINITY
+
 type Placed = { at: number; period: number; statement: Tied<RenewalStatement> }
 
 /**
  * Each statement in the period that had begun last. One that names a period of the lineage does not count before that period begins, nor from the
- * begin of the first period of a later purchase token on: Google may be asked about an expired token that a new one has continued.
+ * begin of the first period of a later purchase token on: Google may be asked about an expired token that a new one has continued. Nor does one
+ * count that names a token which another one had continued by then: Google tells the end of the former, and often late.
  */
 function place(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): Placed[] {
   const begins = periods.map(period => Date.parse(period.begins))
   const indexOf = new Map(periods.map(({ subject }, i) => [subject, i]))
   const lastOf = new Map(periods.map(({ ids }, i) => [ids.token, i]))
-  const timeOf = ({ statedAt, subject }: RenewalStatement): number => {
+  const replaced = new Map(
+    statements.flatMap(({ token, statedAt, said }) => (token !== undefined && said.isReplaced ? [[token, statedAt] as const] : [])),
+  )
+  const continuedAt = (token: string | null): number => {
+    const last = token === null ? undefined : lastOf.get(token)
+    return last === undefined ? never : (begins[last + 1] ?? never)
+  }
+  const timeOf = ({ statedAt, subject, token, said }: RenewalStatement): number => {
+    if (said.isReplaced) return Math.min(statedAt, continuedAt(token ?? null) - 1)
     const named = indexOf.get(subject)
     if (named === undefined) return statedAt
-    const { token } = periods[named]!.ids
-    const continued = token === null ? undefined : begins[lastOf.get(token)! + 1]
-    return Math.min(Math.max(statedAt, begins[named]!), continued === undefined ? Number.POSITIVE_INFINITY : continued - 1)
+    return Math.min(Math.max(statedAt, begins[named]!), continuedAt(periods[named]!.ids.token) - 1)
+  }
+  const isOfFormer = ({ statedAt, token, said }: RenewalStatement): boolean => {
+    if (token === undefined || said.isReplaced) return false
+    return statedAt >= Math.min(continuedAt(token), replaced.get(token) ?? never) || (said.gaveUp === true && replaced.has(token))
   }
   return statements
+    .filter(statement => !isOfFormer(statement))
     .map(statement => ({ statement, at: timeOf(statement) }))
     .map(placed => ({ ...placed, period: begins.findLastIndex(begin => begin <= placed.at) }))
     .filter(({ period }) => period >= 0)
@@ -56,7 +70,7 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
     const { isOn, changes } = overPeriod(placed.get(i) ?? [])
     const next = periods[i + 1]
     if (isOn || next?.isRenewal !== true) return { isOn, changes }
-    const end = Math.min(parseTime(period.ends) ?? Number.POSITIVE_INFINITY, Date.parse(next.begins))
+    const end = Math.min(parseTime(period.ends) ?? never, Date.parse(next.begins))
     return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)] }
   })
 }

@@ -79,17 +79,25 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
 
 const UNNAMED = ''
 
-/** A statement that names no transaction is about the last period that had begun when it was made; about none before the first. */
+/**
+ * A statement that names no transaction is about the last period that had begun when it was made; about none before the first. Of a purchase token
+ * that has periods, only these count.
+ */
 function withSubjects(statements: Tied<PeriodStatement>[]): Tied<PeriodStatement>[] {
   const named = statements.filter(({ subject }) => subject !== UNNAMED)
   if (named.length === statements.length) return statements
   const begun = [...Map.groupBy(named, ({ subject }) => subject)]
-    .map(([subject, of]) => ({ subject, at: Date.parse(periodOf(subject, of).begins ?? '') }))
+    .map(([subject, of]) => {
+      const { begins = '', ids } = periodOf(subject, of)
+      return { subject, at: Date.parse(begins), token: ids.token }
+    })
     .filter(({ at }) => !Number.isNaN(at))
     .sort((a, b) => a.at - b.at || (a.subject < b.subject ? -1 : 1))
   return statements.flatMap(statement => {
     if (statement.subject !== UNNAMED) return [statement]
-    const period = begun.findLast(({ at }) => at <= statement.statedAt)
+    const { statedAt, ids } = statement
+    const ofToken = begun.filter(({ token }) => token !== null && token === ids.token)
+    const period = (ofToken.length > 0 ? ofToken : begun).findLast(({ at }) => at <= statedAt)
     return period ? [{ ...statement, subject: period.subject }] : []
   })
 }

@@ -50,6 +50,8 @@ export type RenewalSaid = {
   renewalPrice?: string
   /** Whether the customer has accepted a higher price of the next period. */
   priceIncrease?: 'pending' | 'accepted'
+  /** Another purchase token continues the lineage from then on: what is told later of this one does not count. */
+  isReplaced?: true
 }
 
 /** The ids of a transaction as `store_data` of the API shows them. */
@@ -73,8 +75,8 @@ type Stated = {
  * and means the last period of the lineage that had begun at `statedAt`.
  */
 export type PeriodStatement = Stated & { kind: 'period'; subject: string; ids: TransactionIds; said: PeriodSaid }
-/** About a lineage. `subject`: the transaction that the store names with it; `''`: none. */
-export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; said: RenewalSaid }
+/** About a lineage. `subject`: the transaction that the store names with it; `''`: none. `token`: the purchase token that it names instead. */
+export type RenewalStatement = Stated & { kind: 'renewal'; subject: string; token?: string; said: RenewalSaid }
 export type Statement = PeriodStatement | RenewalStatement
 
 /** A catalogue event that a notification is by itself: 18 and 19. `id`: the store's name of the notification; `at` in ms. */

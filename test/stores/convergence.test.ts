@@ -133,6 +133,48 @@ test(
 )
 
 test(
+  'Google Play, a token that another one replaces: the same follows in every order',
+  async () => {
+    await stores.connectGoogle()
+    for (const id of ['pro', 'max'])
+      await product(stores.api, { id, google_product_id: id, google_base_plan_id: 'monthly' }, stores.project.secret)
+    const begin = Math.floor((Date.now() - 50 * DAY) / 1000) * 1000
+    const users: string[] = []
+    for (const [n, steps] of fc.sample(order(7), { numRuns: Math.ceil(ORDERS / 2), seed: 12 }).entries()) {
+      const { id } = await stores.user()
+      const old = playStory(stores.google, { token: `old-${n}`, order: `GPA.${n}-3`, price: '5', accountId: id })
+      const names = { token: `young-${n}`, order: `GPA.${n}-4`, product: 'max' }
+      const young = playStory(stores.google, { ...names, linkedToken: old.token })
+      const at = begin + 10 * DAY
+      const pushes = [
+        old.subscribe(begin),
+        old.cancel(begin + 5 * DAY),
+        young.subscribe(at),
+        old.replace(at),
+        young.renew(),
+        young.cancel(begin + 45 * DAY),
+        young.restart(begin + 46 * DAY),
+      ]
+      const data = { purchase_token: names.token, product_id: 'max', base_plan_id: 'monthly', order_id: names.order }
+      for (const step of steps) {
+        if (step === null) await claim(id, { play_store_data: data, ...saidByCaller(at) })
+        else expect(await stores.pushGoogle(pushes[step]!.body)).toBe(200)
+      }
+      users.push(id)
+    }
+    const first = await expectOneOutcome(users)
+    // Cancelled and continued, whole, cancelled and taken back.
+    expect(first.facts.map(({ auto_renewing, auto_renew_changes }) => [auto_renewing, auto_renew_changes.length])).toEqual([
+      [true, 2],
+      [true, 0],
+      [true, 2],
+    ])
+    expect(first.events.find(({ name }) => name === 'subscription_canceled')).toMatchObject({ times: 2 })
+  },
+  LIMIT_MS,
+)
+
+test(
   'Stripe: the same follows in every order',
   async () => {
     await stores.connectStripe()

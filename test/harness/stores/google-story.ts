@@ -152,6 +152,11 @@ export function playStory(server: PlayServer, options: StoryOptions) {
       state('EXPIRED', false, ends, { canceledStateContext: context })
       return push('expired', at)
     },
+    /** Another purchase continues this one; the push is that of its end. */
+    replace(at: number) {
+      state('EXPIRED', false, at, { canceledStateContext: { replacementCancellation: {} } })
+      return push('expired', at)
+    },
     refund,
     /** Refunded and ended at once. */
     revoke(at: number) {

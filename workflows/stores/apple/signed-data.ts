@@ -70,7 +70,8 @@ export class AppleSignatures extends SignedDataVerifier {
     const at = usedAt.getTime()
     if (!(chain.fromMs - SKEW_MS <= at && at <= chain.toMs + SKEW_MS))
       throw new VerificationException(VerificationStatus.INVALID_CERTIFICATE)
-    return chain.publicKey
+    // The library exports the key to text, and jsonwebtoken reads that text again for each signature: it takes the key itself as well.
+    return { export: () => chain.publicKey } as unknown as KeyObject
   }
 
   /** Judges everything but the time of use, which differs between the signatures of a chain. */

@@ -48,7 +48,7 @@ export function readPlayNotification(recorded: RecordedNotification): Notificati
       const { renewal, period } = transition(content.number, at)
       const statements: Statement[] = []
       if (period) statements.push({ ...stated, kind: 'period', ids: { ...NO_IDS, token: content.token }, said: period })
-      if (renewal) statements.push({ ...stated, kind: 'renewal', said: renewal })
+      if (renewal) statements.push({ ...stated, kind: 'renewal', token: content.token, said: renewal })
       return read({ statements }, content.token)
     }
     case 'one_time_product':

@@ -49,10 +49,20 @@ function lastPeriod({ answer }: ChainLink, { expiryTime }: OwnedLine, service: s
  * A purchase that another one replaces ends with the replacement, and says nothing afterwards: a line may go on under the new purchase with the
  * same order, so the time of the statement is the end itself.
  */
-const isReplaced = ({ answer }: ChainLink): boolean => answer.canceledStateContext?.replacementCancellation !== undefined
+export const isReplaced = ({ answer }: ChainLink): boolean => answer.canceledStateContext?.replacementCancellation !== undefined
+
+const replacedAtOf = (link: ChainLink, line: OwnedLine): number => (isReplaced(link) ? Date.parse(line.expiryTime ?? '') : Number.NaN)
+
+/** What Google tells of a replaced purchase since then is not about the lineage, which goes on, even if it had been cancelled before. */
+export function replacedStatements(link: ChainLink, line: OwnedLine): RenewalStatement[] {
+  const statedAt = replacedAtOf(link, line)
+  if (Number.isNaN(statedAt)) return []
+  const said = { isReplaced: true, autoRenews: true, gaveUp: false } as const
+  return [{ kind: 'renewal', origin: 'api', statedAt, subject: '', token: link.token, said }]
+}
 
 export function lastPeriodStatement(link: ChainLink, line: OwnedLine, subject: string, service: string | undefined): PeriodStatement {
-  const replacedAt = isReplaced(link) ? Date.parse(line.expiryTime ?? '') : Number.NaN
+  const replacedAt = replacedAtOf(link, line)
   return {
     kind: 'period',
     origin: 'api',

@@ -4,7 +4,15 @@ import { firstOrder } from './ask-orders.ts'
 import { levelOf } from './level.ts'
 import { type ChargedLine, chargedLines, latestOf, subjectOf } from './order-lines.ts'
 import { orderStatements } from './order-statements.ts'
-import { isBought, lastPeriodStatement, renewalStatements, stateOf, unchargedStatements } from './state-statements.ts'
+import {
+  isBought,
+  isReplaced,
+  lastPeriodStatement,
+  renewalStatements,
+  replacedStatements,
+  stateOf,
+  unchargedStatements,
+} from './state-statements.ts'
 import { type ChainLink, type OwnedLine, ownedLines } from './subscription-chain.ts'
 
 /** `orders` null: the project's service account may not read them. `ordersAt`: store time of the orders. */
@@ -31,7 +39,9 @@ export function subscriptionReports({ links, names, orders, ordersAt }: Subscrip
   const { lines, main } = chargedLines(orders ?? [], links)
   const [root, ...younger] = names.toReversed()
   const reports = new Map<string, StoreReport>()
-  const common = { platform: 'play_store', accountId: accountOf(links), isWhole: true } as const
+  // The purchase that replaces the asked one is not known yet.
+  const isWhole = !isReplaced(links[0]!)
+  const common = { platform: 'play_store', accountId: accountOf(links), isWhole } as const
 
   /** An add-on has the names of its subscription, each with the product. */
   function into(product: string, isMain: boolean): Statement[] {
@@ -71,5 +81,5 @@ function lineStatements(
   const period = latest
     ? [lastPeriodStatement(link, line, subject, latest.line.subscriptionDetails?.servicePeriodEndTime)]
     : unchargedStatements(link, line, subject, isMain)
-  return [...period, ...(isNewest ? renewalStatements(link, line, subject) : [])]
+  return [...period, ...replacedStatements(link, line), ...(isNewest ? renewalStatements(link, line, subject) : [])]
 }
