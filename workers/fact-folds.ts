@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { Environment } from '../domain/environment.ts'
-import { foldBatch } from '../domain/folding/fold-batch.ts'
+import { foldBatch, foldParts } from '../domain/folding/fold-batch.ts'
 import { markedEnvironments } from '../domain/marks/mark.ts'
 import type { Pool } from '../store/connect.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
@@ -16,9 +16,12 @@ export type FactFoldsOptions = { pool: Pool; log: Logger; at?: AtCrashPoint }
 
 /** Keeps the facts of figures up to date: folds marked users, one batch a turn, the environments in turn. */
 export function startFactFolds({ pool, log, at = NOWHERE }: FactFoldsOptions) {
+  // Environments whose last batch was full.
+  const behind = new Set<Environment>()
   const line = turns<Environment>(FOLDERS, async environment => {
     try {
-      const { isFull, failed } = await foldBatch(pool, environment)
+      const { isFull, failed } = await (behind.delete(environment) ? foldParts : foldBatch)(pool, environment)
+      if (isFull) behind.add(environment)
       at('folded')
       for (const { no, error } of failed) log.error({ environment, user: no, why: error }, 'the facts of a user cannot be folded')
       return { again: isFull }

@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
 import { UNKNOWN_SUBSCRIPTION } from './fold.ts'
 import type { Facts } from './rows.ts'
-import { changeTable, type Stored, type StoredRow, transactionTable, userTable } from './tables.ts'
+import { changeTable, contentOf, type FactRow, type Stored, type StoredUser, transactionTable, userTable } from './tables.ts'
 import { findWords } from './words.ts'
 
 /** The facts of a user; null: the user is gone, and so are the facts. */
@@ -14,18 +14,19 @@ const UNKNOWN_WORD = 0
 const NEW_WORD = -1
 
 /** Rows that are stored and not wanted, and rows that are wanted and not stored. */
-type Difference = { buried: Stored[]; added: StoredRow[] }
+type Difference = { buried: Stored[]; added: FactRow[] }
 
-const sameKey = ({ no, values }: StoredRow) => JSON.stringify([no, values])
+const keyOf = ({ no, content }: StoredUser) => `${no}:${content}`
+const keyOfWanted = (row: FactRow) => keyOf({ no: row.no, content: contentOf(row) })
 
 /** Both lists are sets with repetition: a row that is stored twice and wanted once is buried once. */
-function differenceOf(stored: Stored[], wanted: StoredRow[]): Difference {
-  const left = Map.groupBy(stored, sameKey)
-  const added = wanted.filter(row => left.get(sameKey(row))?.pop() === undefined)
+function differenceOf(stored: Stored[], wanted: FactRow[]): Difference {
+  const left = Map.groupBy(stored, keyOf)
+  const added = wanted.filter(row => left.get(keyOfWanted(row))?.pop() === undefined)
   return { buried: [...left.values()].flat(), added }
 }
 
-type Wanted = { users: StoredRow[]; transactions: StoredRow[]; changes: StoredRow[] }
+type Wanted = { users: FactRow[]; transactions: FactRow[]; changes: FactRow[] }
 
 function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: Map<string, number>): Wanted {
   const wanted: Wanted = { users: [], transactions: [], changes: [] }
@@ -53,7 +54,7 @@ async function findSubscriptions(tx: Tx, environment: Environment, all: FactsOfU
 }
 
 /** `users`: whose own row is missing or different. `gone`: who have a row and no facts. */
-type Differences = { users: StoredRow[]; gone: number[]; transactions: Difference; changes: Difference }
+type Differences = { users: FactRow[]; gone: number[]; transactions: Difference; changes: Difference }
 
 /**
  * Reads what is stored of users, in five statements. `compare` reads nothing: it may be called again when further numbers of words are known.
@@ -71,10 +72,10 @@ export async function loadBeside(tx: Tx, environment: Environment, generation: n
   }
   function compare(): Differences {
     const wanted = rowsOf(all, words, subscriptions)
-    const known = new Set(stored.users.map(sameKey))
+    const known = new Set(stored.users.map(keyOf))
     const present = new Set(wanted.users.map(({ no }) => no))
     return {
-      users: wanted.users.filter(row => !known.has(sameKey(row))),
+      users: wanted.users.filter(row => !known.has(keyOfWanted(row))),
       gone: stored.users.map(({ no }) => no).filter(no => !present.has(no)),
       transactions: differenceOf(stored.transactions, wanted.transactions),
       changes: differenceOf(stored.changes, wanted.changes),

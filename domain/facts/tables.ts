@@ -13,18 +13,27 @@ export const FACT_TABLES: readonly StoredTable[] = [
 
 type Columns = readonly (readonly [name: string, type: string, ...unknown[]])[]
 /** A row in the order of the columns. `no`: of its user. */
-export type StoredRow = { no: number; values: (string | null)[] }
+export type FactRow = { no: number; values: (string | null)[] }
+
+/** The values as one text: quicker to read and to compare than one by one. No value is empty or contains a comma, but for the id of an event, the last. */
+export const contentOf = ({ values }: FactRow): string => values.join()
+const contentSql = (columns: Columns) => `array_to_string(array[${columns.map(([name]) => `f.${name}::text`).join(', ')}], ',', '')`
+
+/** What is stored of a user: `content` as `contentOf` of the row. */
+export type StoredUser = { no: number; content: string }
 
 const names = (columns: Columns) => columns.map(([name]) => name).join(', ')
-const texts = (columns: Columns) => columns.map(([name]) => `f.${name}::text`).join(', ')
 const arrays = (columns: Columns, from: number) => columns.map(([, type], i) => `$${from + i}::${type}[]`).join(', ')
 
 /** `id` is text: it is only handed back. */
-export type Stored = StoredRow & { id: string }
+export type Stored = StoredUser & { id: string }
 
+// Numbers of users as an ordered range: for an equality, every index of the environment looks as good to a plan that was made while the table was
+// empty, and such a plan would read the whole environment for each user.
 function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: Columns) {
-  const load = `select f.id::text, f.user_no as no, array[${texts(columns)}] as values from unnest($3::bigint[]) k(no)
-    cross join lateral (select * from ${table} where environment = $1 and generation = $2 and user_no = k.no offset 0) f`
+  const load = `select f.id::text, f.user_no as no, ${contentSql(columns)} as content from unnest($3::bigint[]) k(no)
+    cross join lateral (
+      select * from ${table} where environment = $1 and generation = $2 and user_no >= k.no and user_no <= k.no order by user_no offset 0) f`
   const bury = `update ${table} set seq = $3, user_no = null, ${columns.map(([name]) => `${name} = null`).join(', ')}
     where environment = $1 and generation = $2 and id in (select unnest($4::bigint[]))`
   const add = `insert into ${table} (environment, generation, seq, user_no, ${names(columns)})
@@ -36,7 +45,7 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: C
     async bury(tx: Tx, environment: Environment, generation: number, seq: number, ids: string[]): Promise<void> {
       if (ids.length > 0) await tx.query({ name: `bury-${table}`, text: bury, values: [environment, generation, seq, ids] })
     },
-    async add(tx: Tx, environment: Environment, generation: number, seq: number, rows: StoredRow[]): Promise<void> {
+    async add(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
       if (rows.length === 0) return
       const values = columns.map((_, i) => arrayOf(rows, row => row.values[i] ?? null))
       await tx.query({ name: `add-${table}`, text: add, values: [environment, generation, seq, rows.map(({ no }) => no), ...values] })
@@ -47,8 +56,10 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: C
 export const transactionTable = tableOf('transaction_facts', TRANSACTION_COLUMNS)
 export const changeTable = tableOf('subscription_changes', CHANGE_COLUMNS)
 
-const LOAD_USERS = `select f.user_no as no, array[${texts(USER_COLUMNS)}] as values from unnest($3::bigint[]) k(no)
-  cross join lateral (select * from user_facts where environment = $1 and generation = $2 and user_no = k.no limit 1) f where not f.gone`
+const LOAD_USERS = `select f.user_no as no, ${contentSql(USER_COLUMNS)} as content from unnest($3::bigint[]) k(no)
+  cross join lateral (
+    select * from user_facts where environment = $1 and generation = $2 and user_no >= k.no and user_no <= k.no order by user_no limit 1) f
+  where not f.gone`
 const STORE_USERS = `insert into user_facts (environment, generation, seq, user_no, ${names(USER_COLUMNS)})
   select $1, $2, $3, t.* from unnest($4::bigint[], ${arrays(USER_COLUMNS, 5)}) t
   on conflict (environment, generation, user_no) do update set seq = excluded.seq, gone = false,
@@ -57,9 +68,9 @@ const BURY_USERS = `update user_facts set seq = $3, gone = true, ${USER_COLUMNS.
   where environment = $1 and generation = $2 and user_no in (select unnest($4::bigint[])) and not gone`
 
 export const userTable = {
-  load: async (tx: Tx, environment: Environment, generation: number, users: number[]): Promise<StoredRow[]> =>
-    (await tx.query<StoredRow>({ name: 'load-user-facts', text: LOAD_USERS, values: [environment, generation, users] })).rows,
-  async store(tx: Tx, environment: Environment, generation: number, seq: number, rows: StoredRow[]): Promise<void> {
+  load: async (tx: Tx, environment: Environment, generation: number, users: number[]): Promise<StoredUser[]> =>
+    (await tx.query<StoredUser>({ name: 'load-user-facts', text: LOAD_USERS, values: [environment, generation, users] })).rows,
+  async store(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
     if (rows.length === 0) return
     const values = USER_COLUMNS.map((_, i) => arrayOf(rows, row => row.values[i] ?? null))
     await tx.query({

@@ -25,14 +25,16 @@ const idsOf = (rows: Stored[]): string[] => rows.map(({ id }) => id)
  */
 export async function writeFacts(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]): Promise<boolean> {
   const { texts, words, compare } = await loadBeside(tx, environment, generation, all)
-  if (differingUsers(compare()).size === 0) return false
+  const before = compare()
+  if (differingUsers(before).size === 0) return false
   const seq = await nextSeq(tx, environment)
   // All found again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
-  words.clear()
-  for (const [text, no] of await findWords(tx, environment, texts)) words.set(text, no)
-  const fresh = texts.filter(text => !words.has(text))
-  for (const [text, no] of await addWords(tx, environment, seq, fresh)) words.set(text, no)
-  const { users, gone, transactions, changes } = compare()
+  const found = await findWords(tx, environment, texts)
+  const fresh = texts.filter(text => !found.has(text))
+  for (const [text, no] of await addWords(tx, environment, seq, fresh)) found.set(text, no)
+  const isAsBefore = texts.every(text => words.get(text) === found.get(text))
+  for (const [text, no] of found) words.set(text, no)
+  const { users, gone, transactions, changes } = isAsBefore ? before : compare()
   await userTable.bury(tx, environment, generation, seq, gone)
   await userTable.store(tx, environment, generation, seq, users)
   await transactionTable.bury(tx, environment, generation, seq, idsOf(transactions.buried))

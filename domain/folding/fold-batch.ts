@@ -12,13 +12,16 @@ const AT_ONCE = 500
 type Marked = { no: number; id: string | null }
 
 // Each step is a statement of its own: what is read after a lock must be read by a snapshot that is younger than the lock.
-const OLDEST = 'select user_no as no from stale_users where environment = $1 order by since, user_no limit $2'
+const OLDEST = 'select user_no as no from stale_users where environment = $1 and user_no % $3 = $4 order by since, user_no limit $2'
 const NAMED = `select k.no, u.id from unnest($2::bigint[]) k(no)
   left join lateral (select id from users where no = k.no and environment = $1 limit 1) u on true`
 // In the order in which every transaction locks users. A user whom another transaction has locked is marked again, or is being folded.
 const LOCK_FREE = `select u.id from unnest($2::text[]) k(id) cross join lateral (
     select id from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1 for no key update skip locked) u`
-const UNMARK = `delete from stale_users where environment = $1 and user_no in (select unnest($2::bigint[])) returning user_no as no, sums`
+// Of users who are locked: nobody else changes their marks.
+const UNMARK = `delete from stale_users s using unnest($2::bigint[]) k(no) cross join lateral (
+    select ctid as row_id from stale_users where environment = $1 and user_no >= k.no and user_no <= k.no order by user_no limit 1) t
+  where s.ctid = t.row_id returning s.user_no as no, s.sums`
 const SET_ASIDE = `insert into set_aside_users (environment, user_no, error) select $1, k.no, k.error from unnest($2::bigint[], $3::text[]) k(no, error)
   on conflict (environment, user_no) do update set error = excluded.error, set_aside_at = clock_timestamp()`
 const TAKE_BACK = 'delete from set_aside_users where environment = $1 and user_no in (select unnest($2::bigint[]))'
@@ -53,8 +56,12 @@ export async function setUsersAside(tx: Tx, environment: Environment, folded: nu
 /** `folded`: how many users; `isFull`: there may be more marks. */
 export type FoldedBatch = { folded: number; isFull: boolean; failed: Unfoldable[] }
 
-async function foldMarked(tx: Tx, environment: Environment, limit: number, waits: boolean): Promise<FoldedBatch> {
-  const { rows: oldest } = await tx.query<{ no: number }>({ name: 'oldest-marks', text: OLDEST, values: [environment, limit] })
+/** One of `of` parts of an environment's users, which are folded beside each other. */
+type Part = { part: number; of: number }
+const WHOLE: Part = { part: 0, of: 1 }
+
+async function foldMarked(tx: Tx, environment: Environment, limit: number, waits: boolean, { part, of }: Part): Promise<FoldedBatch> {
+  const { rows: oldest } = await tx.query<{ no: number }>({ name: 'oldest-marks', text: OLDEST, values: [environment, limit, of, part] })
   const numbers = oldest.map(({ no }) => no)
   return { ...(await foldNumbers(tx, environment, numbers, waits)), isFull: oldest.length === limit }
 }
@@ -82,8 +89,26 @@ async function foldNumbers(tx: Tx, environment: Environment, numbers: number[], 
 }
 
 /** Folds the users of the oldest marks, in one transaction. Users that somebody else has locked are left for later. */
-export const foldBatch = (pool: Pool, environment: Environment, limit = AT_ONCE): Promise<FoldedBatch> =>
-  transaction(pool, tx => foldMarked(tx, environment, limit, false))
+export const foldBatch = (pool: Pool, environment: Environment, limit = AT_ONCE, part = WHOLE): Promise<FoldedBatch> =>
+  transaction(pool, tx => foldMarked(tx, environment, limit, false, part))
+
+/** Beside each other, because one of them computes while another one waits for the database. */
+const PARTS = 2
+
+/** A batch of each part of the environment's users. */
+export async function foldParts(pool: Pool, environment: Environment): Promise<FoldedBatch> {
+  const parts = Array.from({ length: PARTS }, (_, part) => foldBatch(pool, environment, AT_ONCE, { part, of: PARTS }))
+  // None must be under way when another one has failed.
+  const settled = await Promise.allSettled(parts)
+  const failure = settled.find(one => one.status === 'rejected')
+  if (failure) throw failure.reason
+  const batches = await Promise.all(parts)
+  return {
+    folded: batches.reduce((sum, { folded }) => sum + folded, 0),
+    isFull: batches.some(({ isFull }) => isFull),
+    failed: batches.flatMap(({ failed }) => failed),
+  }
+}
 
 /** Folds up to `limit` marked users, and waits for those that somebody else folds at this moment. True: no mark is left that was there before. */
 export async function drainMarks(pool: Pool, environment: Environment, limit: number): Promise<boolean> {
@@ -95,7 +120,7 @@ export async function drainMarks(pool: Pool, environment: Environment, limit: nu
   if (!rowCount) return true
   for (let left = limit; left > 0; ) {
     const most = Math.min(left, AT_ONCE)
-    const { folded, isFull } = await transaction(pool, tx => foldMarked(tx, environment, most, true))
+    const { folded, isFull } = await transaction(pool, tx => foldMarked(tx, environment, most, true, WHOLE))
     if (!isFull) return true
     left -= folded
   }
@@ -105,7 +130,9 @@ export async function drainMarks(pool: Pool, environment: Environment, limit: nu
 // Ids as an ordered range: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
 const STALE = `select s.user_no as no from unnest($2::text[]) k(id)
   cross join lateral (select no from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u
-  join stale_users s on s.environment = $1 and s.user_no = u.no and s.sums order by s.user_no`
+  cross join lateral (
+    select user_no, sums from stale_users where environment = $1 and user_no >= u.no and user_no <= u.no order by user_no limit 1) s
+  where s.sums order by s.user_no`
 
 async function staleAmong(db: Db, environment: Environment, users: readonly string[]): Promise<number[]> {
   const { rows } = await db.query<{ no: number }>({ name: 'stale-users', text: STALE, values: [environment, users] })

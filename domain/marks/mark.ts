@@ -15,7 +15,7 @@ export const FACTS_CHANNEL = 'facts'
 /** Tells the workers after the commit that users of the environment were marked. */
 export const announceMarks = (tx: Tx, environment: Environment): void => notifyAfterCommit(tx, FACTS_CHANNEL, String(environment))
 
-// Ids as an ordered range: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
+// Ids and numbers as ordered ranges: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
 const NUMBERS = `unnest($2::text[]) k(id)
   cross join lateral (select no from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u`
 const MARK = `insert into stale_users (environment, user_no)
@@ -42,7 +42,7 @@ export async function markGone(tx: Tx, environment: Environment, numbers: number
 // A mark that is there stays until a fold locks the user, which is locked here: writing it again would cost as much as an event.
 const MARK_STORED = `insert into stale_users (environment, user_no, sums)
   select $1, u.no, true from ${NUMBERS}
-  left join lateral (select sums from stale_users where environment = $1 and user_no = u.no limit 1) m on true
+  left join lateral (select sums from stale_users where environment = $1 and user_no >= u.no and user_no <= u.no order by user_no limit 1) m on true
   where m.sums is not true order by u.no on conflict (environment, user_no) do update set sums = true`
 
 /**
@@ -58,10 +58,10 @@ export async function markStored(tx: Tx, environment: Environment, users: string
 const DAY_S = 86_400
 const MARK_VIEWERS = `insert into stale_users (environment, user_no)
   select distinct $1::int, u.no from unnest($2::text[], $3::float8[]) k(id, at)
-  cross join lateral (select no from users where environment = $1 and id = k.id limit 1) u
+  cross join lateral (select no from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u
   cross join lateral (select generation from fact_state where environment = $1 limit 1) s
-  cross join lateral (select 1 from transaction_facts f where f.environment = $1 and f.generation = s.generation and f.user_no = u.no
-    and f.happened >= k.at and f.happened <= k.at + ${DAY_S} limit 1) f
+  cross join lateral (select 1 from transaction_facts f where f.environment = $1 and f.generation = s.generation
+    and f.user_no >= u.no and f.user_no <= u.no and f.happened >= k.at and f.happened <= k.at + ${DAY_S} order by f.user_no limit 1) f
   order by 2 on conflict do nothing`
 
 /**
