@@ -18,7 +18,7 @@ const NAMED = `select k.no, u.id from unnest($2::bigint[]) k(no)
 // In the order in which every transaction locks users. A user whom another transaction has locked is marked again, or is being folded.
 const LOCK_FREE = `select u.id from unnest($2::text[]) k(id) cross join lateral (
     select id from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1 for no key update skip locked) u`
-// Of users who are locked: nobody else changes their marks.
+// The users are locked or gone, so a mark that is found is not changed meanwhile; another fold may have deleted it.
 const UNMARK = `delete from stale_users s using unnest($2::bigint[]) k(no) cross join lateral (
     select ctid as row_id from stale_users where environment = $1 and user_no >= k.no and user_no <= k.no order by user_no limit 1) t
   where s.ctid = t.row_id returning s.user_no as no, s.sums`

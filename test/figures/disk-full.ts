@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process'
 import { open, readdir, rm } from 'node:fs/promises'
 import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { proceedsRates } from '../../domain/events/money.ts'
 import { withFacts } from '../../domain/figures/open-source.ts'
 import { type Replicas, replicasOf } from '../../domain/figures/replica/replicas.ts'
@@ -57,9 +58,14 @@ for (const phase of PHASES.split(',')) {
   await fillDisk(isFull)
   await pool.query(MORE, [environment])
   const sold: string[] = []
-  // A pull of the replica itself may have failed, and the question come while its file is removed or before it is made again.
-  do sold.push(await soldOf(replicas))
-  while (isFull ? answers.at(-1) === 'building' : answers.at(-1) !== 'replica')
+  // A pull of the replica itself may have failed, and the question come while its file is removed or before it is made again: after a failure a
+  // while passes before the next attempt.
+  const isOver = () => (isFull ? answers.at(-1) !== 'building' && errors.length > 0 : answers.at(-1) === 'replica')
+  for (;;) {
+    sold.push(await soldOf(replicas))
+    if (isOver()) break
+    await sleep(10)
+  }
   const left = await until(
     'the files are removed',
     async () => (((await filesLeft()).length === 0) === isFull ? await filesLeft() : undefined),
