@@ -14,7 +14,7 @@ const FOLDERS = 2
 
 export type FactFoldsOptions = { pool: Pool; log: Logger; at?: AtCrashPoint }
 
-/** Keeps the facts of figures up to date: folds marked users, one batch a turn, the environments in turn. */
+/** Keeps the facts of figures up to date: folds marked users, the environments in turn. A turn is one batch, or two beside each other where the last batch was full. */
 export function startFactFolds({ pool, log, at = NOWHERE }: FactFoldsOptions) {
   // Environments whose last batch was full.
   const behind = new Set<Environment>()
