@@ -51,14 +51,24 @@ const SHORTEST_RUN = 4
 
 /** The starts as runs of equal steps, in which single intervals are runs, too. */
 function runsOf(grid: Grid): Run[] {
-  return equalSteps(grid).flatMap(run => {
-    if (run.step === 0 || run.last - run.first + 1 >= SHORTEST_RUN) return run
-    return grid.starts.slice(run.first, run.last + 1).map((start, i): Run => {
-      const number = run.first + i
-      return { first: number, last: number, start, step: 0, until: grid.starts[number + 1] ?? run.until }
-    })
-  })
+  const runs: Run[] = []
+  for (const run of equalSteps(grid)) {
+    const isShort = run.step === 0 || run.last - run.first + 1 < SHORTEST_RUN
+    const before = runs.at(-1)
+    if (isShort) runs.push(...singlesOf(run, grid))
+    // The interval before may have the same step: it was taken for the second one of another.
+    else if (before?.step === 0 && before.start + run.step === run.start)
+      runs.splice(-1, 1, { ...run, first: before.first, start: before.start })
+    else runs.push(run)
+  }
+  return runs
 }
+
+const singlesOf = ({ first, last, until }: Run, { starts }: Grid): Run[] =>
+  starts.slice(first, last + 1).map((start, i): Run => {
+    const number = first + i
+    return { first: number, last: number, start, step: 0, until: number === last ? until : starts[number + 1]! }
+  })
 
 function equalSteps({ starts, end }: Grid): Run[] {
   const runs: Run[] = []
@@ -74,11 +84,12 @@ function equalSteps({ starts, end }: Grid): Run[] {
   return runs
 }
 
-type Divide = (a: string, b: string) => string
+/** SQL for a ÷ `by` without its fraction, for 0 ≤ a < `below`. */
+type Divide = (a: string, by: number, below: number) => string
 
 /** How many steps of the run lie between its start and the time. The last interval may be longer than the step. */
 function stepsSql(time: string, { first, last, start, step, until }: Run, divide: Divide): string {
-  const steps = divide(start === 0 ? time : `(${time} - ${start})`, String(step))
+  const steps = divide(start === 0 ? time : `(${time} - ${start})`, step, until - start)
   return until > start + (last - first + 1) * step ? `least(${steps}, ${last - first})` : steps
 }
 
@@ -106,8 +117,6 @@ export const intervalSql = (time: string, grid: Grid, divide: Divide): string =>
 /** SQL for how long after the start of that interval the time is. */
 export const sinceStartSql = (time: string, grid: Grid, divide: Divide): string =>
   searchSql(time, grid, run => {
-    const { first, last, start, step, until } = run
-    const since = start === 0 ? time : `(${time} - ${start})`
-    if (step === 0) return since
-    return until > start + (last - first + 1) * step ? `${since} - ${step} * ${stepsSql(time, run, divide)}` : `${since} % ${step}`
+    const since = run.start === 0 ? time : `(${time} - ${run.start})`
+    return run.step === 0 ? since : `${since} - ${run.step} * ${stepsSql(time, run, divide)}`
   })

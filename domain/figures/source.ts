@@ -19,9 +19,9 @@ export type FigureStatement = { text: string; relations?: FigureRelation[] }
 export type Dialect = {
   /** What stands behind `from`, before an alias: the rows of the tables of the same name, without environment, generation, seq and tombstones. */
   tables: { transactions: string; changes: string; users: string }
-  /** a ÷ b of whole numbers without its fraction. */
-  divide(a: string, b: string): string
-  /** The same of wide numbers. */
+  /** a ÷ `by` without its fraction, of whole numbers 0 ≤ a < `below`. */
+  divide(a: string, by: number, below: number): string
+  /** a ÷ b of wide numbers without its fraction. */
   divideWide(a: string, b: string): string
   /** The expression as a whole number of at least 128 bits, before it is multiplied or summed. */
   wide(expression: string): string

@@ -1,8 +1,11 @@
+import { DuckDBInstance } from '@duckdb/node-api'
 import fc from 'fast-check'
 import { DateTime, IANAZone } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BucketUnit, bucketStarts, intervalSql, windowBefore } from '../../domain/figures/buckets.ts'
 import { onPostgres } from '../../domain/figures/postgres.ts'
+import { quotientSql } from '../../domain/figures/replica/source.ts'
+import type { Dialect } from '../../domain/figures/source.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 
 const seconds = (text: string) => Date.parse(text) / 1000
@@ -109,14 +112,41 @@ test('a day of a zone begins exactly where its date changes', () => {
     }
 })
 
+type NumbersOf = (times: readonly bigint[], sql: (divide: Dialect['divide']) => string) => Promise<number[]>
+
 describe('in SQL', () => {
   let database: FreshDatabase
+  let instance: DuckDBInstance
   beforeAll(async () => {
     database = await freshDatabase()
+    instance = await DuckDBInstance.create(':memory:')
   })
-  afterAll(() => database.drop())
+  afterAll(async () => {
+    instance.closeSync()
+    await database.drop()
+  })
 
-  test('a time has the number of the interval that it lies in', async () => {
+  const byPostgres: NumbersOf = (times, sql) =>
+    onPostgres(database.pool, 1, async ({ dialect, query }) => {
+      const relations = [{ name: 'times', columns: [{ name: 'time', values: times }] }]
+      return (await query({ text: `select ${sql(dialect.divide)} as n from times t`, relations })).map(row => Number(row.n))
+    })
+  const byDuckDb: NumbersOf = async (times, sql) => {
+    const connection = await instance.connect()
+    try {
+      const rows = times.map(at => `(${at}::bigint)`).join(', ')
+      return (await connection.runAndReadAll(`select ${sql(quotientSql)} as n from (values ${rows}) t(time)`))
+        .getRows()
+        .map(([n]) => Number(n))
+    } finally {
+      connection.closeSync()
+    }
+  }
+
+  test.each([
+    ['Postgres', byPostgres],
+    ['DuckDB', byDuckDb],
+  ])('a time has the number of the interval that it lies in: %s', async (_, numbersOf) => {
     await fc.assert(
       fc.asyncProperty(question, fc.array(fc.double({ min: 0, max: 1, noNaN: true }), { maxLength: 30 }), async (asked, places) => {
         const window = { from: asked.from, to: asked.from + asked.length }
@@ -124,17 +154,26 @@ describe('in SQL', () => {
         const edges = all.flatMap(start => [start - 1, start]).filter(at => at >= all[0]!)
         const random = places.map(place => all[0]! + Math.floor(place * (window.to - all[0]!)))
         const times = [...edges, ...random, window.to - 1].slice(0, 500).filter(at => at < window.to)
-        const numbers = await onPostgres(database.pool, 1, async ({ dialect, query }) => {
-          const sql = intervalSql('t.at', { starts: all, end: window.to }, dialect.divide)
-          const rows = await query({
-            text: `select at, ${sql} as n from times t`,
-            relations: [{ name: 'times', columns: [{ name: 'at', values: times.map(BigInt) }] }],
-          })
-          return rows.map(row => Number(row.n))
-        })
+        const numbers = await numbersOf(times.map(BigInt), divide => intervalSql('t.time', { starts: all, end: window.to }, divide))
         expect(numbers).toEqual(times.map(at => all.findLastIndex(start => start <= at)))
       }),
       { numRuns: 100, seed: 3 },
     )
+  })
+
+  test('a replica divides by a multiplication what a multiplication can, and the rest by a division', async () => {
+    const whole = (bits: number) => fc.bigInt({ min: 1n, max: 2n ** BigInt(bits) })
+    const divisor = fc.oneof(fc.constantFrom(1n, 3_600n, 86_400n, 604_800n), whole(20), whole(45))
+    await fc.assert(
+      fc.asyncProperty(divisor, fc.oneof(whole(24), whole(31), whole(52)), fc.array(whole(52)), async (by, below, drawn) => {
+        const last = ((below - 1n) / by) * by
+        const numbers = [0n, below - 1n, last, last - 1n, by - 1n, by, ...drawn.map(one => one % below)].filter(n => n >= 0n && n < below)
+        const quotients = await byDuckDb(numbers, divide => divide('t.time', Number(by), Number(below)))
+        expect(quotients).toEqual(numbers.map(n => Number(n / by)))
+      }),
+      { numRuns: 300, seed: 4 },
+    )
+    expect(quotientSql('t.time', 86_400, 90 * 86_400)).toMatch(/>>/)
+    expect(quotientSql('t.time', 86_400, 2 ** 52)).toMatch(/\/\//)
   })
 })

@@ -4,7 +4,7 @@ import { conditionsOf, type Restriction } from '../restriction.ts'
 import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
-import { countedRows, type MeasuredSum, measuredCount, type ScanContext } from './scan-rows.ts'
+import { type MeasuredSum, measuredCount, type ScanContext } from './scan-rows.ts'
 import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
 /** Rows of users who are counted once in each interval. `previous`: the time of the row before of the same user, where rows know it. */
@@ -73,7 +73,7 @@ export function firstPayments(
   const since = sinceStartSql('t.happened', grid, source.dialect.divide)
   const start = `case when t.happened < ${window.from} then ${before.from} else ${window.from} end`
   return [`t.happened - coalesce(t.paid_before, ${NEVER}) > ${since}`, `coalesce(t.paid_before, ${NEVER}) < ${start}`].map(condition =>
-    measuredCount(countedRows(condition)),
+    measuredCount(condition),
   ) as [MeasuredSum, MeasuredSum]
 }
 

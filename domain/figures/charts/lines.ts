@@ -130,7 +130,7 @@ function onceForEach<To>(compute: (numbers: readonly number[]) => To): (numbers:
 const withPayments = (scan: Scan, payments: readonly MeasuredSum[]): Scan => ({
   ...scan,
   measured: [...scan.measured, ...payments],
-  terms: [...scan.terms, ...payments.map((_, i) => ({ plus: scan.measured.length + i, within: [PAYMENTS] }))],
+  terms: [...scan.terms, ...payments.map((_, i) => ({ plus: scan.measured.length + i, within: PAYMENTS }))],
 })
 
 /** What a chart computes, and for which times. `isShare`: a percentage. `most`: sums that may be held at once; left out: any number. */

@@ -21,9 +21,15 @@ export type ScanContext = {
 
 /**
  * What a scan sums. `sql`: of a row; money, for the factor of exchange or one of its digits (null counts as 0). `multiplier`: the index of the
- * scan's multiplier that each row is multiplied by.
+ * scan's multiplier that each row is multiplied by. `only`: conditions of the rows that have a part in it; left out: all. `isCount`: it counts these rows.
  */
-export type MeasuredSum = { isMoney: boolean; sql: (part: FactorPart) => string; multiplier?: number }
+export type MeasuredSum = {
+  isMoney: boolean
+  sql: (part: FactorPart) => string
+  multiplier?: number
+  only?: readonly string[]
+  isCount?: boolean
+}
 
 /** A sum that figures are made of: of these measured columns, `minus` those, over the rows in which the split has one of the values `within` (all). */
 export type Term = { plus: number; minus?: number; within?: readonly number[] }
@@ -31,8 +37,9 @@ export type Term = { plus: number; minus?: number; within?: readonly number[] }
 /**
  * One pass over facts. `from`: table with joins. `measured`: what is summed; `split`: SQL for a small whole number that tells rows apart, and
  * `multipliers` are whole numbers of which there are few. Rows are added up by these before anything is multiplied: the sums of products with
- * few different numbers cost far less than the products of rows. `terms`: in the order of TERMS. `only`: of each term, the rows that have a part in
- * it; left out: all. `leftOut`: a sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows.
+ * few different numbers cost far less than the products of rows. `fineSplit`: a split by more numbers that all groups by few others can bear; as
+ * the terms name those that count, the condition `instead` of which it is need not be asked of each row. `terms`: in the order of TERMS. `leftOut`: a
+ * sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows.
  */
 export type Scan = {
   from: string
@@ -40,15 +47,22 @@ export type Scan = {
   where: string[]
   measured: MeasuredSum[]
   split: string | null
+  fineSplit?: { split: string; instead: string }
   multipliers: Multiplier[]
   terms: Term[]
-  only?: string[]
   leftOut: string | null
   column: (attribute: ColumnAttribute) => string
 }
 
-/** A number of rows or of units, and a measured count of the rows that meet a condition. */
-export const measuredCount = (sql: string): MeasuredSum => ({ isMoney: false, sql: () => sql })
+/** A sum of whole numbers, not of money. */
+export const measuredSum = (sql: string): MeasuredSum => ({ isMoney: false, sql: () => sql })
+
+/** A count of the rows that meet all of the conditions. */
+export const measuredCount = (...only: string[]): MeasuredSum => ({
+  ...measuredSum(only.length === 0 ? '1' : countedRows(only.join(' and '))),
+  only,
+  isCount: true,
+})
 
 /** Terms that are the measured columns themselves, one after the other. */
 export const plainTerms = (measured: readonly MeasuredSum[]): Term[] => measured.map((_, plus) => ({ plus }))

@@ -10,18 +10,19 @@ import {
   counts,
   type MeasuredSum,
   measuredCount,
+  measuredSum,
   plainTerms,
   type Scan,
   type ScanContext,
-  type Term,
 } from './scan-rows.ts'
 import { durationJoin, monthlyFactor, sideColumn, sidesSql } from './sides.ts'
 
 const PAID = 't.kind between 2 and 5'
+const PAID_OR_BACK = 't.kind between 2 and 6'
 
 const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns.transaction}`
 
-type Parts = Pick<Scan, 'measured' | 'terms'> & Partial<Pick<Scan, 'split' | 'multipliers' | 'only'>>
+type Parts = Pick<Scan, 'measured' | 'terms'> & Partial<Pick<Scan, 'split' | 'fineSplit' | 'multipliers'>>
 
 /** Transactions of these kinds, as `t`. `joins`: with the factors, where there is money; `leftOut`: what cannot be converted. */
 export function transactionScan(
@@ -53,35 +54,36 @@ export function amounts(context: ScanContext, kinds: string, { measured, ...part
   })
 }
 
-/** Values of the split of what was paid and what went back. */
-export const PAYMENTS = 0
-const REFUNDS = 1
-const IS_REFUND = `case when t.kind = 6 then ${REFUNDS} else ${PAYMENTS} end`
-/** Payments and refunds of one measured column. */
-const BACK_AND_FORTH: Term[] = [
-  { plus: 0, within: [PAYMENTS] },
-  { plus: 0, within: [REFUNDS] },
-]
+/** Kinds of what was paid. */
+export const PAYMENTS = [2, 3, 4, 5]
+const REFUND = 6
+/** Payments and refunds of one measured column, where one kind of payment may stand for all. */
+const BACK_AND_FORTH = {
+  split: `case when t.kind = ${REFUND} then ${REFUND} else ${PAYMENTS[0]} end`,
+  fineSplit: { split: 't.kind', instead: PAID_OR_BACK },
+  terms: [
+    { plus: 0, within: PAYMENTS },
+    { plus: 0, within: [REFUND] },
+  ],
+}
 
-const billed = (context: ScanContext): Scan =>
-  amounts(context, 't.kind between 2 and 6', { measured: [], split: IS_REFUND, terms: BACK_AND_FORTH })
+const billed = (context: ScanContext): Scan => amounts(context, PAID_OR_BACK, { measured: [], ...BACK_AND_FORTH })
 
 const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', { measured: [], terms: [{ plus: 0 }] })
 
 const sold = (context: ScanContext): Scan =>
   amounts(context, 't.kind between 1 and 5', {
-    measured: [measuredCount('1')],
+    measured: [measuredCount()],
     split: 't.kind',
     terms: [{ plus: 1, within: [1] }, { plus: 1, within: [2, 3] }, { plus: 1, within: [5] }, { plus: 0 }],
   })
 
 function proceeds(context: ScanContext): Scan {
   const { money } = context
-  return transactionScan(context, 't.kind between 2 and 6', {
+  return transactionScan(context, PAID_OR_BACK, {
+    ...BACK_AND_FORTH,
     measured: [{ isMoney: true, sql: part => converted(proceedsBaseSql('t', money), money, part), multiplier: 0 }],
-    split: IS_REFUND,
     multipliers: [proceedsShare('t', money)],
-    terms: BACK_AND_FORTH,
     joins: factorJoins('t', money, { given: hasGivenProceeds('t') }),
     leftOut: `${isLeftOut('t')} and t.proceeds_usd is null`,
   })
@@ -90,36 +92,37 @@ function proceeds(context: ScanContext): Scan {
 function outcomes(context: ScanContext): Scan {
   const { now } = context
   const [isNew, isTrial] = ['t.kind in (2, 3)', 't.kind = 1']
-  const conditions = [
-    PAID,
-    `${PAID} and t.refunded_at <= ${now}`,
-    isNew,
-    `${isNew} and t.cancelled_at <= ${now}`,
-    isTrial,
-    `${isTrial} and t.cancelled_at <= ${now}`,
-    `${isTrial} and t.converted_at <= ${now}`,
-  ]
-  return counting(context, 't.kind between 1 and 5', conditions)
+  return transactionScan(
+    context,
+    't.kind between 1 and 5',
+    added([
+      measuredCount(PAID),
+      measuredCount(PAID, `t.refunded_at <= ${now}`),
+      measuredCount(isNew),
+      measuredCount(isNew, `t.cancelled_at <= ${now}`),
+      measuredCount(isTrial),
+      measuredCount(isTrial, `t.cancelled_at <= ${now}`),
+      measuredCount(isTrial, `t.converted_at <= ${now}`),
+    ]),
+  )
 }
-
-/** How many rows meet each of the conditions. */
-const counting = (context: ScanContext, kinds: string, conditions: string[]): Scan =>
-  transactionScan(context, kinds, { ...added(conditions.map(countedRows)), only: conditions })
 
 const begun = (context: ScanContext): Scan => {
   const kinds = [1, 2, 3, 4]
   return transactionScan(context, 't.kind between 1 and 4', {
-    measured: [measuredCount('1')],
+    measured: [measuredCount()],
     split: 't.kind',
     terms: kinds.map(kind => ({ plus: 0, within: [kind] })),
   })
 }
 
-/** Sums of these numbers of rows. */
-function added(numbers: string[]): Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers'> {
-  const measured = numbers.map(measuredCount)
-  return { measured, split: null, terms: plainTerms(measured), multipliers: [] }
-}
+/** The sums of these themselves. */
+const added = (measured: MeasuredSum[]): Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers'> => ({
+  measured,
+  split: null,
+  terms: plainTerms(measured),
+  multipliers: [],
+})
 
 const ENDED = ['c.paid_ended', 'c.trials_ended', 'c.cancelled']
 
@@ -130,8 +133,7 @@ function ended({ source, restriction, now }: ScanContext): Scan {
     from: `${source.dialect.tables.changes} c`,
     happened: 'c.happened',
     where: [counts('c', now), ...conditionsOf(restriction, 'c.user_no', columnIn(column))],
-    ...added(ENDED),
-    only: ENDED.map(count => `${count} > 0`),
+    ...added(ENDED.map(count => ({ ...measuredSum(count), only: [`${count} > 0`] }))),
     leftOut: null,
     column,
   }
@@ -175,7 +177,7 @@ const standing = (context: ScanContext, state: 1 | 2): Scan =>
   sides(context, {
     joins: '',
     condition: `s.state = ${state}`,
-    measured: [measuredCount('s.sign')],
+    measured: [measuredSum('s.sign')],
     split: 'case when s.renewing then 1 else 0 end',
     multipliers: [],
     terms: [
@@ -191,7 +193,7 @@ function created({ source, restriction, now }: ScanContext): Scan {
     from: `${source.dialect.tables.users} u`,
     happened: 'u.created',
     where: conditionsOf(restriction, 'u.user_no', columnIn(column)),
-    ...added(['1', countedRows(`u.first_trial <= ${now}`), countedRows(`u.first_paid <= ${now}`)]),
+    ...added([measuredCount(), measuredCount(`u.first_trial <= ${now}`), measuredCount(`u.first_paid <= ${now}`)]),
     leftOut: null,
     column,
   }

@@ -2,7 +2,7 @@ import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
 import { type FactorPart, factorParts } from './money.ts'
 import { scanRelations } from './scan.ts'
-import type { Scan, ScanContext, Term } from './scan-rows.ts'
+import { countedRows, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
 export type Tally = { before: bigint[]; at: bigint[][] }
@@ -38,21 +38,22 @@ export class TooManySums extends Error {}
 export async function tally(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
   const { grid, needed = scan.terms.map(() => true), division = UNDIVIDED, most } = options
   const terms = scan.terms.flatMap((term, i) => (needed[i] ? { ...term, i } : []))
-  const columns = columnsOf(context, scan, terms, options.withLeftOut ?? false)
+  const { split, conditions } = rowsOf(scan, terms, division)
+  const columns = columnsOf(context, scan, terms, { asked: conditions, withLeftOut: options.withLeftOut ?? false })
   const keys = [
     ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
     `${context.source.dialect.small(placeSql(context, scan, options), grid.starts.length + 1)} as place`,
-    ...(scan.split === null ? [] : [`${scan.split} as split`]),
+    ...(split === null ? [] : [`${split} as split`]),
     ...scan.multipliers.flatMap(({ codes }, i) => codes.map((code, j) => `${code} as ${codeName(i, j)}`)),
   ]
   const rows = await context.source.query({
     text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')} from ${scan.from}${division.joins}
-      where ${conditionsFor(context, scan, terms, options).join(' and ')} group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
+      where ${[...conditions, ...timesOf(context, scan, options)].join(' and ')} group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
     relations: [...scanRelations(context), ...division.relations],
   })
   if (most !== undefined && rows.length > most) throw new TooManySums()
   const width = scan.terms.length + (options.withLeftOut && scan.leftOut !== null ? 1 : 0)
-  return gathered(rows, { intervals: grid.starts.length, width, terms, columns, scan })
+  return gathered(rows, { intervals: grid.starts.length, width, terms, columns, scan, isSplit: split !== null })
 }
 
 /** SQL for the place of a row: the number of its interval; before the grid, the number after the last one. */
@@ -61,23 +62,30 @@ function placeSql({ source: { dialect } }: ScanContext, { happened }: Scan, { gr
   return reach === 'within' ? interval : `case when ${happened} < ${grid.starts[0]!} then ${grid.starts.length} else ${interval} end`
 }
 
-/** SQL for the rows that have a part in the terms. */
-function partsOf({ split, only, terms: all }: Scan, terms: readonly (Term & { i: number })[]): string[] {
-  if (only) return [`(${terms.map(({ i }) => `(${only[i]})`).join(' or ')})`]
-  if (split === null || terms.length === all.length || terms.some(({ within }) => within === undefined)) return []
-  return [`${split} in (${terms.flatMap(({ within }) => within!).join(', ')})`]
+type Needed = readonly (Term & { i: number })[]
+
+/** The split by which rows are grouped (null: all have a part in the same terms), and the conditions of the rows that have a part in any of them. */
+function rowsOf(scan: Scan, terms: Needed, division: Division): { split: string | null; conditions: string[] } {
+  const { split, fineSplit, where } = scan
+  if (split === null) return { split, conditions: [...where, ...anyOf(terms.map(({ plus }) => scan.measured[plus]!.only ?? []))] }
+  const without = fineSplit ? where.filter(condition => condition !== fineSplit.instead) : where
+  const values = terms.map(({ within }) => within)
+  if (terms.length === scan.terms.length || values.some(of => of === undefined))
+    return fineSplit && division === UNDIVIDED ? { split: fineSplit.split, conditions: without } : { split, conditions: where }
+  const isOne = values.every(of => String(of) === String(values[0]))
+  return { split: isOne ? null : split, conditions: [...without, `${fineSplit?.split ?? split} in (${values.flat().join(', ')})`] }
 }
 
-function conditionsFor(
-  { now }: ScanContext,
-  scan: Scan,
-  terms: readonly (Term & { i: number })[],
-  { grid, reach }: TallyOptions,
-): string[] {
-  const { happened, where } = scan
+/** Conditions of the rows that meet one of these lists. A list that has all of another one adds none. */
+function anyOf(lists: readonly (readonly string[])[]): readonly string[] {
+  const widest = lists.filter((list, i) =>
+    lists.every((other, j) => i === j || !other.every(condition => list.includes(condition)) || (other.length === list.length && i < j)),
+  )
+  return widest.length === 1 ? widest[0]! : [`(${widest.map(list => `(${list.join(' and ')})`).join(' or ')})`]
+}
+
+function timesOf({ now }: ScanContext, { happened }: Scan, { grid, reach }: TallyOptions): string[] {
   return [
-    ...where,
-    ...partsOf(scan, terms),
     `${happened} < ${Math.min(grid.end, now + 1)}`,
     reach === 'within' ? `${happened} >= ${grid.starts[0]!}` : `${happened} is not null`,
   ]
@@ -89,18 +97,28 @@ const codeName = (multiplier: number, code: number): string => `m${multiplier}_$
 /** A column of sums. `measured`: the index of what is summed, multiplied by `weight`; null: what is left out. */
 type SumColumn = { name: string; sql: string; measured: number | null; weight: bigint }
 
-function columnsOf({ source: { dialect }, money }: ScanContext, scan: Scan, terms: readonly Term[], withLeftOut: boolean): SumColumn[] {
+/** `asked`: conditions that all rows meet. */
+function columnsOf(
+  { source: { dialect }, money }: ScanContext,
+  scan: Scan,
+  terms: readonly Term[],
+  { asked, withLeftOut }: { asked: readonly string[]; withLeftOut: boolean },
+): SumColumn[] {
   const parts = factorParts(money.exchange)
   const used = new Set(terms.flatMap(({ plus, minus }) => (minus === undefined ? [plus] : [plus, minus])))
   const ofMeasured = [...used].flatMap((index): SumColumn[] => {
-    const { isMoney, sql } = scan.measured[index]!
+    const { isMoney, isCount, only, sql } = scan.measured[index]!
     const column = (part: FactorPart, sum: string, weight = 1n) => ({ name: `s${index}_${part}`, sql: sum, measured: index, weight })
-    if (!isMoney) return [column('whole', sql('whole') === '1' ? 'count(*)' : `sum(${sql('whole')})`)]
+    if (isCount) return [column('whole', countSql(only!.filter(condition => !asked.includes(condition))))]
+    if (!isMoney) return [column('whole', `sum(${sql('whole')})`)]
     return parts.map(({ part, weight }) => column(part, part === 'whole' ? dialect.sum(sql(part)) : `sum(${sql(part)})`, weight))
   })
   if (!withLeftOut || scan.leftOut === null || money.exchange.isRated) return ofMeasured
   return [...ofMeasured, { name: LEFT_OUT, sql: `sum(${scan.leftOut})`, measured: null, weight: 1n }]
 }
+
+const countSql = (conditions: readonly string[]): string =>
+  conditions.length === 0 ? 'count(*)' : `sum(${countedRows(conditions.join(' and '))})`
 
 const zeros = (terms: number) => new Array<bigint>(terms).fill(0n)
 
@@ -109,11 +127,13 @@ export const emptyTally = (intervals: number, terms: number): Tally => ({
   at: Array.from({ length: intervals }, () => zeros(terms)),
 })
 
-type Summed = { intervals: number; width: number; terms: readonly (Term & { i: number })[]; columns: readonly SumColumn[]; scan: Scan }
+/** `isSplit`: rows tell their value of the split; otherwise all have a part in every term. */
+type Summed = { intervals: number; width: number; terms: Needed; columns: readonly SumColumn[]; scan: Scan; isSplit: boolean }
 
-function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }: Summed): Map<number, Tally> {
+const number = (row: FigureRow, name: string): bigint => (row[name] as bigint | null) ?? 0n
+
+function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan, isSplit }: Summed): Map<number, Tally> {
   const tallies = new Map<number, Tally>()
-  const number = (row: FigureRow, name: string) => (row[name] as bigint | null) ?? 0n
   const isWithLeftOut = columns.some(({ name }) => name === LEFT_OUT)
   const digitsOf = scan.measured.map((_, index) => columns.filter(({ measured }) => measured === index))
   const sumOf = (row: FigureRow, index: number) => {
@@ -124,17 +144,16 @@ function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan }:
     const { codes, valueOf: times } = scan.multipliers[multiplier]!
     return value * times(codes.map((_, i) => row[codeName(multiplier, i)] as bigint | null))
   }
+  const having = (split: number) => terms.filter(({ within }) => within === undefined || within.includes(split))
   for (const row of rows) {
+    const own = isSplit ? having(Number(row.split)) : terms
+    if (own.length === 0) continue
     const of = row.number === undefined ? ALL : Number(row.number)
     const one = tallies.get(of) ?? emptyTally(intervals, width)
     tallies.set(of, one)
     const place = Number(row.place)
     const sums = place === intervals ? one.before : one.at[place]!
-    const split = scan.split === null ? null : Number(row.split)
-    for (const { i, plus, minus, within } of terms) {
-      if (within && !within.includes(split!)) continue
-      sums[i]! += sumOf(row, plus) - (minus === undefined ? 0n : sumOf(row, minus))
-    }
+    for (const { i, plus, minus } of own) sums[i]! += sumOf(row, plus) - (minus === undefined ? 0n : sumOf(row, minus))
     if (isWithLeftOut) sums[width - 1]! += number(row, LEFT_OUT)
   }
   return tallies

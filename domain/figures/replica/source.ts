@@ -10,13 +10,29 @@ const DAY = 86_400
 /** DuckDB processes so many rows at once. */
 const CHUNK_ROWS = 2_048
 
+const LARGEST = 2n ** 63n - 1n
+
+/**
+ * SQL for a ÷ `by` without its fraction, for 0 ≤ a < `below`. A multiplication and a shift take half of the time of a division: with
+ * f × by = 2^s + e, a × f ÷ 2^s is (a + a × e ÷ 2^s) ÷ by, which has the same whole part while a × e < 2^s.
+ */
+export function quotientSql(a: string, by: number, below: number): string {
+  const [divisor, most] = [BigInt(by), BigInt(Math.max(1, below))]
+  for (let shift = 0n; ; shift++) {
+    const power = 1n << shift
+    const factor = power / divisor + 1n
+    if ((factor * divisor - power) * most >= power) continue
+    return factor * most <= LARGEST ? `((${a} * ${factor}) >> ${shift})` : `(${a} // ${by})`
+  }
+}
+
 const dialectOf = (schema: string): Dialect => ({
   tables: {
     transactions: `${schema}.${TABLES.transactions.name}`,
     changes: `${schema}.${TABLES.changes.name}`,
     users: `${schema}.${TABLES.users.name}`,
   },
-  divide: (a, b) => `(${a} // ${b})`,
+  divide: quotientSql,
   divideWide: (a, b) => `(${a} // ${b})`,
   wide: expression => `(${expression})::hugeint`,
   sum: expression => `exact_sum(${expression})`,

@@ -2,7 +2,7 @@ import type { Environment } from '../../environment.ts'
 import { scanContext } from '../charts/chart.ts'
 import type { Frame } from '../charts/frame.ts'
 import { amounts } from '../charts/scan.ts'
-import { countedRows, measuredCount, type Scan, type ScanContext } from '../charts/scan-rows.ts'
+import { measuredCount, type Scan, type ScanContext } from '../charts/scan-rows.ts'
 import { ALL, emptyTally, tally } from '../charts/tally.ts'
 import { type LeftOutMoney, unconvertedTransactions } from '../charts/unconverted.ts'
 import { type FactAccess, withFacts } from '../open-source.ts'
@@ -23,7 +23,7 @@ const CANCELLABLE = [1, 2]
 async function scanOfScreens(context: ScanContext, which: WhichScreens): Promise<Scan> {
   const [AMOUNT, ROWS, CANCELLED] = [0, 1, 2]
   const scan = amounts(context, 'all' in which ? 't.kind in (1, 2, 3, 5)' : 't.kind in (1, 2, 3, 5, 6)', {
-    measured: [measuredCount('1'), measuredCount(countedRows(`t.cancelled_at <= ${context.now}`))],
+    measured: [measuredCount(), measuredCount(`t.cancelled_at <= ${context.now}`)],
     split: 't.kind',
     terms: [
       { plus: ROWS, within: [1] },
