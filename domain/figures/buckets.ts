@@ -50,7 +50,7 @@ type Run = { first: number; last: number; start: number; step: number; until: nu
 const SHORTEST_RUN = 4
 
 /** The starts as runs of equal steps, in which single intervals are runs, too. */
-function runsOf(grid: Grid): Run[] {
+export function equalRuns(grid: Grid): Run[] {
   const runs: Run[] = []
   for (const run of equalSteps(grid)) {
     const isShort = run.step === 0 || run.last - run.first + 1 < SHORTEST_RUN
@@ -85,10 +85,10 @@ function equalSteps({ starts, end }: Grid): Run[] {
 }
 
 /** SQL for a ÷ `by` without its fraction, for 0 ≤ a < `below`. */
-type Divide = (a: string, by: number, below: number) => string
+export type DivideSql = (a: string, by: number, below: number) => string
 
 /** How many steps of the run lie between its start and the time. The last interval may be longer than the step. */
-function stepsSql(time: string, { first, last, start, step, until }: Run, divide: Divide): string {
+function stepsSql(time: string, { first, last, start, step, until }: Run, divide: DivideSql): string {
   const steps = divide(start === 0 ? time : `(${time} - ${start})`, step, until - start)
   return until > start + (last - first + 1) * step ? `least(${steps}, ${last - first})` : steps
 }
@@ -100,14 +100,14 @@ function searchSql(time: string, grid: Grid, within: (run: Run) => string): stri
     const middle = runs.length >> 1
     return `case when ${time} < ${runs[middle]!.start} then ${search(runs.slice(0, middle))} else ${search(runs.slice(middle))} end`
   }
-  return search(runsOf(grid))
+  return search(equalRuns(grid))
 }
 
 /**
  * SQL for the number of the interval that a time lies in, for times from the first start on. Equal steps take one division, whatever their
  * number; a binary search chooses between the runs of equal steps.
  */
-export const intervalSql = (time: string, grid: Grid, divide: Divide): string =>
+export const intervalSql = (time: string, grid: Grid, divide: DivideSql): string =>
   searchSql(time, grid, run => {
     if (run.step === 0) return String(run.first)
     const steps = stepsSql(time, run, divide)
@@ -115,7 +115,7 @@ export const intervalSql = (time: string, grid: Grid, divide: Divide): string =>
   })
 
 /** SQL for how long after the start of that interval the time is. */
-export const sinceStartSql = (time: string, grid: Grid, divide: Divide): string =>
+export const sinceStartSql = (time: string, grid: Grid, divide: DivideSql): string =>
   searchSql(time, grid, run => {
     const since = run.start === 0 ? time : `(${time} - ${run.start})`
     return run.step === 0 ? since : `${since} - ${run.step} * ${stepsSql(time, run, divide)}`

@@ -58,6 +58,7 @@ function dialectOf(environment: Environment, generation: number): Dialect {
       changes: rowsOf('subscription_changes', environment, generation, 'cause is not null'),
       users: rowsOf('user_facts', environment, generation, 'not gone'),
     },
+    isColumnar: false,
     divide: (a, by) => `(${a} / ${by})`,
     divideWide: (a, b) => `div(${a}, ${b})`,
     wide: expression => `(${expression})::numeric`,

@@ -29,6 +29,8 @@ export type Dialect = {
   sum(expression: string): string
   /** A whole number from 0 until `below`, in the type by which rows are grouped fastest. */
   small(expression: string, below: number): string
+  /** Whether a scan reads no other columns than it names: several scans of few rows can then cost less than one of all. */
+  isColumnar: boolean
   /** How a change `row` moves the monthly amount: a number of `MOVES`. */
   moves(row: string): string
 }

@@ -3,6 +3,7 @@ import fc from 'fast-check'
 import { DateTime, IANAZone } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BucketUnit, bucketStarts, intervalSql, windowBefore } from '../../domain/figures/buckets.ts'
+import { type IntervalSql, intervalIn } from '../../domain/figures/interval-lookup.ts'
 import { onPostgres } from '../../domain/figures/postgres.ts'
 import { quotientSql } from '../../domain/figures/replica/source.ts'
 import type { Dialect } from '../../domain/figures/source.ts'
@@ -112,7 +113,9 @@ test('a day of a zone begins exactly where its date changes', () => {
     }
 })
 
-type NumbersOf = (times: readonly bigint[], sql: (divide: Dialect['divide']) => string) => Promise<number[]>
+type NumbersOf = (times: readonly bigint[], of: (divide: Dialect['divide']) => IntervalSql) => Promise<number[]>
+
+const alone = (sql: string): IntervalSql => ({ sql, joins: '', relations: [] })
 
 describe('in SQL', () => {
   let database: FreshDatabase
@@ -126,18 +129,27 @@ describe('in SQL', () => {
     await database.drop()
   })
 
-  const byPostgres: NumbersOf = (times, sql) =>
+  const byPostgres: NumbersOf = (times, of) =>
     onPostgres(database.pool, 1, async ({ dialect, query }) => {
-      const relations = [{ name: 'times', columns: [{ name: 'time', values: times }] }]
-      return (await query({ text: `select ${sql(dialect.divide)} as n from times t`, relations })).map(row => Number(row.n))
+      const { sql, joins, relations } = of(dialect.divide)
+      const asked = {
+        name: 'times',
+        columns: ['n', 'time'].map((name, j) => ({ name, values: times.map((at, i) => [BigInt(i), at][j]!) })),
+      }
+      const rows = await query({ text: `select ${sql} as number from times t${joins} order by t.n`, relations: [asked, ...relations] })
+      return rows.map(row => Number(row.number))
     })
-  const byDuckDb: NumbersOf = async (times, sql) => {
+  const byDuckDb: NumbersOf = async (times, of) => {
     const connection = await instance.connect()
     try {
-      const rows = times.map(at => `(${at}::bigint)`).join(', ')
-      return (await connection.runAndReadAll(`select ${sql(quotientSql)} as n from (values ${rows}) t(time)`))
-        .getRows()
-        .map(([n]) => Number(n))
+      const { sql, joins, relations } = of(quotientSql)
+      for (const { name, columns } of relations) {
+        const lists = columns.map(column => `unnest([${column.values.join(', ')}]::bigint[]) as ${column.name}`)
+        await connection.run(`create temp table ${name} as select ${lists.join(', ')}`)
+      }
+      const rows = times.map((at, i) => `(${i}, ${at}::bigint)`).join(', ')
+      const read = await connection.runAndReadAll(`select ${sql} as number from (values ${rows}) t(n, time)${joins} order by t.n`)
+      return read.getRows().map(([number]) => Number(number))
     } finally {
       connection.closeSync()
     }
@@ -154,11 +166,21 @@ describe('in SQL', () => {
         const edges = all.flatMap(start => [start - 1, start]).filter(at => at >= all[0]!)
         const random = places.map(place => all[0]! + Math.floor(place * (window.to - all[0]!)))
         const times = [...edges, ...random, window.to - 1].slice(0, 500).filter(at => at < window.to)
-        const numbers = await numbersOf(times.map(BigInt), divide => intervalSql('t.time', { starts: all, end: window.to }, divide))
-        expect(numbers).toEqual(times.map(at => all.findLastIndex(start => start <= at)))
+        const grid = { starts: all, end: window.to }
+        const expected = times.map(at => all.findLastIndex(start => start <= at))
+        expect(await numbersOf(times.map(BigInt), divide => alone(intervalSql('t.time', grid, divide)))).toEqual(expected)
+        expect(await numbersOf(times.map(BigInt), divide => intervalIn('t.time', grid, 'intervals', divide))).toEqual(expected)
       }),
       { numRuns: 100, seed: 3 },
     )
+  })
+
+  test('months are looked up by their days, equal steps are divided, and what has no unit is searched', () => {
+    const months = bucketStarts({ from: seconds('2025-01-01T00:00Z'), to: seconds('2026-01-01T00:00Z') }, 'month', null)
+    const inGrid = (starts: readonly number[]) => intervalIn('t.time', { starts, end: seconds('2026-01-01T00:00Z') }, 'months', quotientSql)
+    expect(inGrid(months).relations.map(({ name, columns }) => [name, columns[0]!.values.length])).toEqual([['months', 365]])
+    expect(inGrid(months.map((_, i) => months[0]! + i * 86_400)).relations).toEqual([])
+    expect(inGrid(months.map((start, i) => start + i * i)).relations).toEqual([])
   })
 
   test('a replica divides by a multiplication what a multiplication can, and the rest by a division', async () => {
@@ -168,7 +190,7 @@ describe('in SQL', () => {
       fc.asyncProperty(divisor, fc.oneof(whole(24), whole(31), whole(52)), fc.array(whole(52)), async (by, below, drawn) => {
         const last = ((below - 1n) / by) * by
         const numbers = [0n, below - 1n, last, last - 1n, by - 1n, by, ...drawn.map(one => one % below)].filter(n => n >= 0n && n < below)
-        const quotients = await byDuckDb(numbers, divide => divide('t.time', Number(by), Number(below)))
+        const quotients = await byDuckDb(numbers, divide => alone(divide('t.time', Number(by), Number(below))))
         expect(quotients).toEqual(numbers.map(n => Number(n / by)))
       }),
       { numRuns: 300, seed: 4 },

@@ -1,7 +1,7 @@
 import { attributeOf, isColumn } from '../attributes.ts'
 import { MOVES } from '../moves.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
-import { converted, convertibleSql, factorJoins, isLeftOut, type SideName } from './money.ts'
+import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type SideName } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 import { durationJoin, monthlyFactor } from './sides.ts'
 
@@ -51,7 +51,8 @@ const ofUser = columnIn(({ columns }) => (columns.oneSided ? `c.${columns.side}`
 /** Whether the two sides of `m` differ in nothing but the day whose rate converts them. */
 export const IS_SAME_PRICE = `m.moves = ${MOVES.samePrice}`
 
-const [NEW, EXPANSION, CONTRACTION, CHURN] = [1, 2, 3, 4]
+const KINDS = [1, 2, 3, 4]
+const [NEW, EXPANSION, CONTRACTION, CHURN] = KINDS as [number, number, number, number]
 
 /** Which term a change belongs to; 0: it moves nothing. Only where the price is another one, the converted amounts must be compared. */
 function kindSql({ money, products }: ScanContext): string {
@@ -64,8 +65,18 @@ function kindSql({ money, products }: ScanContext): string {
       when ${after} < ${before} then ${CONTRACTION} else 0 end end`
 }
 
-/** Changes of the monthly amount m, by their kind. `more`: further columns of the changes `c`. */
-export function movement(context: ScanContext, more: string[] = []): Scan {
+/** Changes of the monthly amount m, by their kind, in parts where these are faster. */
+export function movement(context: ScanContext): Scan {
+  const all = movementOf(context)
+  const { source, money, restriction } = context
+  const { isWhole, isRated } = money.exchange
+  return source.dialect.isColumnar && isWhole && isRated && !dividesSides(restriction)
+    ? { ...all, parts: movementParts(context, all) }
+    : all
+}
+
+/** The same as one pass. `more`: further columns of the changes `c`. */
+export function movementOf(context: ScanContext, more: string[] = []): Scan {
   const { money, products } = context
   const joins = SIDES.map(side => `${factorJoins('m', money, { side, isOptional: true })}${durationJoin('m', products, side)}`)
   const difference = (kind: number): Term => ({ plus: 0, minus: 1, within: [kind] })
@@ -80,10 +91,54 @@ export function movement(context: ScanContext, more: string[] = []): Scan {
     })),
     split: kindSql(context),
     multipliers: SIDES.map(side => monthlyFactor('m', products, side)),
-    terms: [NEW, EXPANSION, CONTRACTION, CHURN].map(difference),
+    terms: KINDS.map(difference),
     leftOut: countedRows(SIDES.map(side => `(${isLeftOut('m', side)})`).join(' or ')),
     column: () => {
       throw new RangeError('a movement has two values of an attribute')
+    },
+  }
+}
+
+/** Changes whose two sides are inside of the filters together or outside, told apart by how they move m: most have but one side to convert. */
+function movementParts(context: ScanContext, all: Scan): Scan[] {
+  const { source, restriction, now, money, products } = context
+  const { changes } = source.dialect.tables
+  const where = [counts('c', now), ...conditionsOf(restriction, 'c.user_no', ofUser)]
+  const moved = (moves: number) => [`${source.dialect.moves('c')} = ${moves}`, ...where]
+  const own = { ...all, happened: 'c.happened', terms: KINDS.map((kind): Term => ({ plus: 0, within: [kind] })) }
+  const oneSide = (side: Side, moves: number, kind: number, sign: '' | '-'): Scan => ({
+    ...own,
+    from: `${changes} c${factorJoins('c', money, { side })}${durationJoin('c', products, side)}`,
+    where: moved(moves),
+    measured: [{ isMoney: true, sql: part => `${sign}(${converted(convertibleSql('c', money, side), money, part, side)})`, multiplier: 0 }],
+    split: String(kind),
+    multipliers: [monthlyFactor('c', products, side)],
+  })
+  return [
+    oneSide('a_', MOVES.gain, NEW, ''),
+    oneSide('b_', MOVES.loss, CHURN, '-'),
+    { ...own, ...samePrice(context), from: `${changes} c${durationJoin('c', products, 'a_')}`, where: moved(MOVES.samePrice) },
+    { ...all, where: [`m.moves = ${MOVES.other}`] },
+  ]
+}
+
+/** Two sides that differ in nothing but the day: there are few days, currencies and lengths, and only the factors must be compared. */
+function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
+  const factor = monthlyFactor('c', products, 'a_')
+  const lengths = factor.codes.map((_, i) => `length${i}`)
+  const of = (side: Side, part: FactorPart) => converted('m.amount', money, part, side)
+  return {
+    measured: [{ isMoney: true, sql: part => `${of('a_', part)} - ${of('b_', part)}`, multiplier: 0 }],
+    split: `case when fa_.factor > fb_.factor then ${EXPANSION} else ${CONTRACTION} end`,
+    multipliers: [{ ...factor, codes: lengths.map(name => `m.${name}`) }],
+    alike: {
+      row: 'm',
+      keys: {
+        ...Object.fromEntries(SIDES.flatMap(side => ['currency', 'bought_on'].map(name => [`${side}${name}`, `c.${side}${name}`]))),
+        ...Object.fromEntries(factor.codes.map((sql, i) => [lengths[i]!, sql])),
+      },
+      sums: { amount: 'c.a_amount' },
+      joins: SIDES.map(side => factorJoins('m', money, { side })).join(''),
     },
   }
 }

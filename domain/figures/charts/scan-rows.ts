@@ -39,7 +39,8 @@ export type Term = { plus: number; minus?: number; within?: readonly number[] }
  * `multipliers` are whole numbers of which there are few. Rows are added up by these before anything is multiplied: the sums of products with
  * few different numbers cost far less than the products of rows. `fineSplit`: a split by more numbers that all groups by few others can bear; as
  * the terms name those that count, the condition `instead` of which it is need not be asked of each row. `terms`: in the order of TERMS. `leftOut`: a
- * sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows.
+ * sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows. `alike`: rows are added up
+ * before they are converted. `parts`: scans of a part of the rows each, which together cost less; their terms are the same.
  */
 export type Scan = {
   from: string
@@ -51,8 +52,13 @@ export type Scan = {
   multipliers: Multiplier[]
   terms: Term[]
   leftOut: string | null
+  alike?: Alike
+  parts?: readonly Scan[]
   column: (attribute: ColumnAttribute) => string
 }
+
+/** Rows of one place that have the same `keys`, as the rows `row` with these columns and the `sums` of the others. `joins`: behind these rows. */
+export type Alike = { row: string; keys: Record<string, string>; sums: Record<string, string>; joins: string }
 
 /** A sum of whole numbers, not of money. */
 export const measuredSum = (sql: string): MeasuredSum => ({ isMoney: false, sql: () => sql })

@@ -2,7 +2,7 @@ import { type Grid, intervalSql } from '../buckets.ts'
 import type { FigureRelation, FigureRow } from '../source.ts'
 import { type FactorPart, factorParts } from './money.ts'
 import { scanRelations } from './scan.ts'
-import { countedRows, type Scan, type ScanContext, type Term } from './scan-rows.ts'
+import { type Alike, countedRows, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 
 /** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
 export type Tally = { before: bigint[]; at: bigint[][] }
@@ -36,24 +36,42 @@ export class TooManySums extends Error {}
 
 /** The sums of a scan by the numbers of the division. A number without rows has no entry. Throws TooManySums. */
 export async function tally(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
+  if (!scan.parts) return tallyAtOnce(context, scan, options)
+  const found: [number, Tally][] = []
+  for (const part of scan.parts) found.push(...(await tallyAtOnce(context, part, options)))
+  const byNumber = Map.groupBy(found, ([number]) => number)
+  return new Map([...byNumber].map(([number, own]) => [number, added(own.map(([, one]) => one))]))
+}
+
+async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptions): Promise<Map<number, Tally>> {
   const { grid, needed = scan.terms.map(() => true), division = UNDIVIDED, most } = options
   const terms = scan.terms.flatMap((term, i) => (needed[i] ? { ...term, i } : []))
   const { split, conditions } = rowsOf(scan, terms, division)
   const columns = columnsOf(context, scan, terms, { asked: conditions, withLeftOut: options.withLeftOut ?? false })
+  const place = context.source.dialect.small(placeSql(context, scan, options), grid.starts.length + 1)
+  const from = `${scan.from}${division.joins} where ${[...conditions, ...timesOf(context, scan, options)].join(' and ')}`
   const keys = [
     ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
-    `${context.source.dialect.small(placeSql(context, scan, options), grid.starts.length + 1)} as place`,
+    `${scan.alike ? `${scan.alike.row}.place` : place} as place`,
     ...(split === null ? [] : [`${split} as split`]),
     ...scan.multipliers.flatMap(({ codes }, i) => codes.map((code, j) => `${code} as ${codeName(i, j)}`)),
   ]
   const rows = await context.source.query({
-    text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')} from ${scan.from}${division.joins}
-      where ${[...conditions, ...timesOf(context, scan, options)].join(' and ')} group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
+    text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')}
+      from ${scan.alike ? alikeSql(scan.alike, place, from) : from}
+      group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
     relations: [...scanRelations(context), ...division.relations],
   })
   if (most !== undefined && rows.length > most) throw new TooManySums()
   const width = scan.terms.length + (options.withLeftOut && scan.leftOut !== null ? 1 : 0)
   return gathered(rows, { intervals: grid.starts.length, width, terms, columns, scan, isSplit: split !== null })
+}
+
+/** What stands behind `from`: the rows of `rows`, with the place in the grid, added up where they are alike. */
+function alikeSql({ row, keys, sums, joins }: Alike, place: string, rows: string): string {
+  const own = Object.entries({ place, ...keys })
+  const columns = [...own, ...Object.entries(sums).map(([name, sql]) => [name, `sum(${sql})`] as const)]
+  return `(select ${columns.map(([name, sql]) => `${sql} as ${name}`).join(', ')} from ${rows} group by ${own.map((_, i) => i + 1).join(', ')}) ${row}${joins}`
 }
 
 /** SQL for the place of a row: the number of its interval; before the grid, the number after the last one. */

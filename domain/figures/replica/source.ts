@@ -32,6 +32,7 @@ const dialectOf = (schema: string): Dialect => ({
     changes: `${schema}.${TABLES.changes.name}`,
     users: `${schema}.${TABLES.users.name}`,
   },
+  isColumnar: true,
   divide: quotientSql,
   divideWide: (a, b) => `(${a} // ${b})`,
   wide: expression => `(${expression})::hugeint`,
