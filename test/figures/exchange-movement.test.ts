@@ -1,0 +1,60 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { importRates } from '../../domain/rates/import.ts'
+import { startApi, type TestApi } from '../harness/api.ts'
+import { callsOf, expectAnswersByReplicas } from './ask.ts'
+
+const DAY = 86_400
+const WEEK = 7 * DAY
+const NOW = Math.floor(Date.now() / 1000)
+const iso = (seconds: number) => new Date(seconds * 1000).toISOString()
+/** Four periods; the last one goes on. */
+const BEGUN = NOW - 3 * WEEK - DAY
+const dateOf = (week: number) => iso(BEGUN + week * WEEK).slice(0, 10)
+const USD_PER_EURO = ['1', '1.2', '1.1', '1.1']
+
+let api: TestApi
+beforeAll(async () => {
+  api = await startApi({ replica: true })
+  const lines = async function* () {
+    for (const [week, usd] of USD_PER_EURO.entries()) yield { line: week + 1, rate: { currency: 'EUR', usd, date: dateOf(week), per: '1' } }
+  }
+  expect(await importRates(api.pool, lines)).toMatchObject({ is: 'imported' })
+})
+afterAll(() => api.stop())
+
+test('a renewal at the same price moves MRR by the rates of its two days, a higher price by both, on both drivers', async () => {
+  const { secret: key } = await api.newProject()
+  const period = (user: string, week: number, price: string) => ({
+    ...{ event_id: `${user}-${week}`, event_name: week === 0 ? 'subscription_started' : 'subscription_renewed', identity_id: user },
+    ...{ platform: 'Stripe', product_id: 'weekly', price, currency: 'EUR', happened_at: iso(BEGUN + week * WEEK) },
+    transaction: {
+      transaction_id: `${user}-${week}`,
+      original_transaction_id: `${user}-0`,
+      expires_at: iso(BEGUN + (week + 1) * WEEK),
+    },
+  })
+  const events = [
+    ...USD_PER_EURO.flatMap((_, week) => [period('ann', week, '10'), period('ben', week, '10')]),
+    ...USD_PER_EURO.map((_, week) => period('cid', week, week < 3 ? '20' : '30')),
+  ]
+  const { body } = await api.call('POST', '/v4/events', { key, body: { events } })
+  expect(body).toMatchObject({ created: events.length })
+  const path = `/v4/analytics/charts/mrr-movement?from=${BEGUN}&to=${BEGUN + 4 * WEEK}&unit=week`
+  // 40 euros a week, of which 1461 ÷ 336 make a month; in the last week ten more at 1.1.
+  const expected = {
+    New: [173.93, 0, 0, 0],
+    Expansion: [0, 34.79, 0, 47.83],
+    Contraction: [0, 0, -17.39, 0],
+    Churn: [0, 0, 0, 0],
+  }
+  for (const { call } of callsOf(api)) {
+    const { status, body } = await call('GET', path, { key })
+    expect(status).toBe(200)
+    const shown = body.series.map(({ label, data }: { label: string; data: { value: number }[] }) => [
+      label,
+      data.map(({ value }) => value),
+    ])
+    expect(Object.fromEntries(shown)).toMatchObject(expected)
+  }
+  expectAnswersByReplicas(api)
+})
