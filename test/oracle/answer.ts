@@ -133,6 +133,10 @@ function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boo
     return both.every(({ from, to }) => (measured.leftOut ?? []).every(fact => fact.at < from || fact.at >= to))
   if (measured.kind === 'ratio')
     return both.every(one => order(measured.over(one).denominator, ZERO) === 0 && order(measured.over(one).numerator, ZERO) === 0)
+  if (MOVES_OF_MRR.includes(question.code) && measured.kind === 'flow') {
+    const earlier = question.previous ? bucketsOf(both[0]!, unit, zone, now) : [both[0]!]
+    return [...earlier, ...bucketsOf(window, unit, zone, now)].every(interval => cancelsOut(measured.facts, interval))
+  }
   if (measured.kind === 'flow') return both.every(({ from, to }) => measured.facts.every(fact => fact.at < from || fact.at >= to))
   const instants = both.flatMap(one => bucketsOf(one, unit, zone, now)).map(bucket => Math.min(bucket.to - 1, now))
   return [...instants, Math.min(window.from - 1, now)].every(
@@ -140,7 +144,15 @@ function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boo
   )
 }
 
-const MOVEMENTS = ['mrr-movement', 'arr-movement', 'paid-subscriptions-movement', 'trials-movement']
+/** What comes and goes within an interval is nothing, in money and in what could not be converted. */
+function cancelsOut(facts: Fact[], { from, to }: Window): boolean {
+  const inside = facts.filter(fact => fact.at >= from && fact.at < to)
+  const leftOut = inside.flatMap(fact => fact.leftOut ?? []).reduce((net, { isBefore }) => net + (isBefore ? -1 : 1), 0)
+  return leftOut === 0 && order(sum(inside.map(fact => fact.value)), ZERO) === 0
+}
+
+const MOVES_OF_MRR = ['mrr-movement', 'arr-movement']
+const MOVEMENTS = [...MOVES_OF_MRR, 'paid-subscriptions-movement', 'trials-movement']
 
 function summaryLabel(code: string, chart: Chart, question: ChartQuestion, series: Measured[]): string | undefined {
   if (question.segmentation) return 'Total'

@@ -11,7 +11,7 @@ import type { Transaction } from './transactions.ts'
 import { type Charged, isPaid, type World } from './world.ts'
 
 /** Something that lies in the bucket of `at`. */
-export type Fact = { at: Instant; value: Exact; leftOut?: { transaction: Transaction; amount: Exact } }
+export type Fact = { at: Instant; value: Exact; leftOut?: { transaction: Transaction; amount: Exact; isBefore?: boolean } }
 
 export type Question = { conversion: Conversion; filters: Filters }
 
@@ -71,22 +71,26 @@ export function instantsOf(subscription: Subscription): Instant[] {
   return [...new Set([...all, ...runs].filter(at => at !== null && at !== undefined))].sort((a, b) => a - b)
 }
 
-export type Step = { at: Instant; before: Exact; after: Exact; leftOut: Transaction | null }
+/** `leftOut`: what could not be converted of the sides before and after. */
+export type Step = { at: Instant; before: Exact; after: Exact; leftOut: Record<'before' | 'after', Transaction | null> }
 
-/** The changes of the monthly amount of all subscriptions, one per subscription and instant. */
 /** Whether state, auto-renew or period are others than in the second before. */
 function changesAt(subscription: Subscription, at: Instant): boolean {
   const [before, after] = [standingAt(subscription, at - 1), standingAt(subscription, at)]
   return before?.state !== after?.state || before?.isRenewing !== after?.isRenewing || before?.period !== after?.period
 }
 
+/** The changes of the monthly amount of all subscriptions, one per subscription and instant. */
 export function mrrSteps(world: World, { conversion, filters }: Question): Step[] {
   const passes = transactionPasses(world.history, filters)
   return world.subscriptions.flatMap(subscription => {
     const m = (t: Instant) => mrrAt(world.history, conversion, subscription, t, period => passes(period.transaction))
     return instantsOf(subscription)
       .filter(at => at <= world.history.now && changesAt(subscription, at))
-      .map(at => ({ at, before: m(at - 1).m, after: m(at).m, leftOut: m(at).unconverted ?? m(at - 1).unconverted }))
+      .map(at => {
+        const [before, after] = [m(at - 1), m(at)]
+        return { at, before: before.m, after: after.m, leftOut: { before: before.unconverted, after: after.unconverted } }
+      })
   })
 }
 

@@ -42,7 +42,12 @@ export function mrrMovement(by: Exact): Chart['series'] {
 }
 
 const leftOutSteps = (steps: Step[]): Fact[] =>
-  steps.flatMap(({ at, leftOut }) => (leftOut ? [{ at, value: ZERO, leftOut: { transaction: leftOut, amount: leftOut.amount } }] : []))
+  steps.flatMap(({ at, leftOut }) =>
+    (['before', 'after'] as const).flatMap(side => {
+      const transaction = leftOut[side]
+      return transaction ? [{ at, value: ZERO, leftOut: { transaction, amount: transaction.amount, isBefore: side === 'before' } }] : []
+    }),
+  )
 
 /** Subscriptions in a state, by auto-renew. */
 export function standingIn(state: 'paid' | 'trial'): Chart['series'] {
