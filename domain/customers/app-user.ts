@@ -31,9 +31,9 @@ export async function findAppUser(db: Db, environments: Environment[], id: strin
 
 /** Takes the words of the app over, as of `now`: whether something was new, and whether it is something that figures of the past show. */
 function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; isOrigin: boolean } {
-  const isNewer = updateTraits(user, said, now)
-  const isOrigin = updateOrigin(user, said, now)
-  return { isNew: isNewer || isOrigin, isOrigin }
+  const isNew = updateTraits(user, said, now) === 'news'
+  const isOrigin = updateOrigin(user, said, now) === 'news'
+  return { isNew: isNew || isOrigin, isOrigin }
 }
 
 /**

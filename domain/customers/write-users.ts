@@ -9,17 +9,22 @@ const columnType = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'te
 
 const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) => {
   const value = traits[name]
+  if (Array.isArray(value)) return `{${value.map(time => time ?? 'null').join()}}`
   return typeof value === 'number' ? isoMicros(value) : value
 }
 
-// The traits were read before the lock. Writes of properties and evaluations may have moved `last_seen_at` since then.
-const NEW_TRAIT = (name: string) => (name === 'last_seen_at' ? `greatest(u.${name}, c.${name})` : `c.${name}`)
+// The traits were read before the lock. Writes of properties and evaluations may have moved `last_seen_at` since then. Lists travel as texts: a
+// list of lists could not be taken apart.
+const NEW_TRAITS: Record<string, string> = {
+  last_seen_at: 'greatest(u.last_seen_at, c.last_seen_at)',
+  told_times: 'c.told_times::bigint[]',
+}
 
 // One new version of a row per batch, because each version costs an entry in each index of the figures. The rows are locked, so their ctid
 // does not change. They are found one by one and as an ordered range, because without statistics a join may read the whole environment.
 const WRITE = `
 update users u set
-  ${TRAIT_FIELDS.map(name => `${name} = ${NEW_TRAIT(name)}`).join(', ')}
+  ${TRAIT_FIELDS.map(name => `${name} = ${NEW_TRAITS[name] ?? `c.${name}`}`).join(', ')}
 from (
   select t.row_id, g.* from unnest($2::text[], ${TRAIT_FIELDS.map((name, i) => `$${i + 3}::${columnType(name)}[]`).join(', ')}) g(id, ${TRAIT_FIELDS.join(', ')})
   cross join lateral (select ctid as row_id from users where environment = $1 and id >= g.id and id <= g.id order by id limit 1) t
@@ -49,7 +54,6 @@ export async function updateTraitsByPurchase(
   const traits = (await findUsers(tx, environment, 'id', [user])).get(user)
   if (!traits) return
   const said = { platform, ...(country !== null && { device: { country } }) }
-  const isNewer = updateTraits(traits, said, micros(at))
-  const isOlder = updateOrigin(traits, said, micros(at))
-  if (isNewer || isOlder) await writeUsers(tx, environment, new Map([[user, traits]]))
+  const told = [updateTraits(traits, said, micros(at)), updateOrigin(traits, said, micros(at))]
+  if (told.some(one => one !== 'nothing')) await writeUsers(tx, environment, new Map([[user, traits]]))
 }

@@ -17,29 +17,35 @@ const ORIGIN = { first_platform: 'platform', first_country: 'country', first_app
 const ORIGINS = Object.keys(ORIGIN) as (keyof typeof ORIGIN)[]
 type Field = (typeof LATEST)[number] | (typeof FIRST)[number] | keyof typeof ORIGIN
 
+/** All of these, in the order of `told_times`. */
+const FIELDS = [...LATEST, ...FIRST, ...ORIGINS] as const
+
 /**
- * What events say about a user: the last known device, app and platform, the first known ones, the first known attribution, the times of each, and
- * when the user was last seen (µs).
+ * What events say about a user: the last known device, app and platform, the first known ones, the first known attribution; when each of them was
+ * told, in the order of FIELDS, and when the user was last seen (µs). An event need not say all of them: each has a time of its own.
  */
-export type UserTraits = { [field in Field]: string | null } & {
-  known_at: number | null
-  first_known_at: number | null
-  attributed_at: number | null
-  last_seen_at: number | null
-}
+export type UserTraits = { [field in Field]: string | null } & { told_times: (number | null)[]; last_seen_at: number | null }
 
 /** The columns of `users` that the traits fill. */
-export const TRAIT_FIELDS = [...LATEST, ...FIRST, ...ORIGINS, 'known_at', 'first_known_at', 'attributed_at', 'last_seen_at'] as const
+export const TRAIT_FIELDS = [...FIELDS, 'told_times', 'last_seen_at'] as const
+
+export const NO_TRAITS: UserTraits = {
+  ...(Object.fromEntries(FIELDS.map(field => [field, null])) as { [field in Field]: null }),
+  told_times: FIELDS.map(() => null),
+  last_seen_at: null,
+}
+
+/** Users of whom nothing was told since there are these times have one for the last known values, and two for the first known ones. */
+const TOLD_TOGETHER = Object.entries({ known_at: LATEST, attributed_at: FIRST, first_known_at: ORIGINS })
+  .map(([at, fields]) => `array_fill((extract(epoch from u.${at}) * 1000000)::bigint, array[${fields.length}])`)
+  .join(' || ')
 
 /** Of `users u`. */
 export const TRAIT_COLUMNS = [
-  ...LATEST,
-  ...FIRST,
-  ...ORIGINS,
-  ...['known_at', 'first_known_at', 'attributed_at', 'last_seen_at'].map(at => `(extract(epoch from ${at}) * 1000000)::bigint as ${at}`),
-]
-  .map(column => (column.startsWith('(') ? column : `u.${column}`))
-  .join(', ')
+  ...FIELDS.map(field => `u.${field}`),
+  `coalesce(u.told_times, ${TOLD_TOGETHER})::float8[] as told_times`,
+  '(extract(epoch from u.last_seen_at) * 1000000)::bigint as last_seen_at',
+].join(', ')
 
 const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'platform' | 'device' | 'app'>) => string | undefined][] = [
   ['platform', item => item.platform],
@@ -53,55 +59,61 @@ const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'plat
   ['sdk_version', item => item.app?.sdk_version],
 ]
 
+/** What an event said: something else, nothing but that it was so at another time, or nothing that counts. */
+export type Told = 'news' | 'time' | 'nothing'
+
+const most = (one: Told, other: Told): Told => (one === 'news' || other === 'nothing' ? one : other)
+
+function tell(traits: UserTraits, field: Field, value: string | undefined, at: number, counts: (told: number) => boolean): Told {
+  if (value === undefined) return 'nothing'
+  const place = FIELDS.indexOf(field)
+  const told = traits.told_times[place] ?? null
+  const isKnown = traits[field] !== null
+  if (isKnown && told !== null && !counts(told)) return 'nothing'
+  if (isKnown && told === at && traits[field] === value) return 'nothing'
+  const isNews = traits[field] !== value
+  traits[field] = value
+  traits.told_times = traits.told_times.with(place, at)
+  return isNews ? 'news' : 'time'
+}
+
 /**
- * Updates a user's traits by one event (`at`: its time in µs); true when something changed. An event that is older than the traits only
- * fills gaps, so an import of history does not overwrite today's device. For attribution the oldest event counts instead.
+ * Updates a user's traits by one event (`at`: its time in µs). Of last known values the newest event that said one counts, so an import of history
+ * does not overwrite today's device; of attribution the oldest.
  */
-export function updateTraits(
-  traits: UserTraits,
-  item: Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>,
-  at: number,
-): boolean {
-  let changed = false
-  const newer = traits.known_at === null || at >= traits.known_at
-  for (const [field, read] of SENT) {
-    const value = read(item)
-    if (value === undefined || traits[field] === value || (!newer && traits[field] !== null)) continue
-    traits[field] = value
-    if (newer) traits.known_at = at
-    changed = true
-  }
-  if (!item.attribution) return changed
-  const older = traits.attributed_at === null || at < traits.attributed_at
-  for (const field of FIRST) {
-    const value = item.attribution[field]
-    if (value === undefined || (!older && traits[field] !== null)) continue
-    // The same, known since an earlier time: what comes in between must not count as older.
-    traits[field] = value
-    if (older) traits.attributed_at = at
-    changed = true
-  }
-  return changed
+export function updateTraits(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>, at: number): Told {
+  let told: Told = 'nothing'
+  for (const [field, read] of SENT)
+    told = most(
+      told,
+      tell(traits, field, read(item), at, before => at >= before),
+    )
+  if (!item.attribution) return told
+  for (const field of FIRST)
+    told = most(
+      told,
+      tell(traits, field, item.attribution[field], at, before => at < before),
+    )
+  return told
 }
 
 /** The first known attribution as one text, to see whether it has changed. */
 export const attributionOf = (traits: UserTraits): string => JSON.stringify(FIRST.map(field => traits[field]))
 
 /**
- * Updates what was known of a user first, by one event (`at`: its time in µs); true when something changed. The oldest event counts, a later one only
- * fills gaps: the figures of the past must not move when the user updates the app.
+ * Updates what was known of a user first, by one event (`at`: its time in µs). The oldest event that said a value counts: the figures of the past
+ * must not move when the user updates the app.
  */
-export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app'>, at: number): boolean {
-  let changed = false
-  const older = traits.first_known_at === null || at < traits.first_known_at
+export function updateOrigin(traits: UserTraits, item: Pick<EventInput, 'platform' | 'device' | 'app'>, at: number): Told {
+  let told: Told = 'nothing'
   for (const column of ORIGINS) {
-    const value = SENT.find(([field]) => field === ORIGIN[column])![1](item)
-    if (value === undefined || (!older && traits[column] !== null)) continue
-    traits[column] = value
-    if (older) traits.first_known_at = at
-    changed = true
+    const read = SENT.find(([field]) => field === ORIGIN[column])![1]
+    told = most(
+      told,
+      tell(traits, column, read(item), at, before => at < before),
+    )
   }
-  return changed
+  return told
 }
 
 /** Moves the time at which the user was last seen to that of an event, never beyond `now` (µs); true when the time moved. */

@@ -52,11 +52,10 @@ export async function appendItems(
   for (const { index, item, at, user, platform, transactionKey } of fresh) {
     if (user) {
       const attribution = attributionOf(user)
-      const isKnownBetter = updateTraits(user, item, at)
-      const isKnownSooner = updateOrigin(user, item, at)
+      const [last, first] = [updateTraits(user, item, at), updateOrigin(user, item, at)]
       const isSeenLater = updateLastSeen(user, at, found.now)
-      if (isKnownSooner || attributionOf(user) !== attribution) rooted.add(user.id)
-      if (isKnownBetter || isKnownSooner || isSeenLater) changed.set(user.id, user)
+      if (first === 'news' || attributionOf(user) !== attribution) rooted.add(user.id)
+      if (last !== 'nothing' || first !== 'nothing' || isSeenLater) changed.set(user.id, user)
     }
     const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
     if (user && isFact(entry)) entry.known = { country: user.country, app_version: user.app_version, locale: user.locale }

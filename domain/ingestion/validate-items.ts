@@ -3,6 +3,7 @@ import { transactionKey } from '../events/entry.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../events/item.ts'
 import type { FoundUser, LookUp } from '../events/look-up.ts'
 import { isCurrency, NO_CURRENCY } from '../events/money.ts'
+import { NO_TRAITS } from '../events/traits.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import type { Detail } from '../refusal.ts'
 import { micros } from '../time/instant.ts'
@@ -19,31 +20,7 @@ export type NewItem = {
 /** `repeats`: for an item that repeats an earlier item of the batch, the index of both. */
 type Validated = { results: (ItemResult | undefined)[]; repeats: Map<number, number>; newItems: NewItem[] }
 
-const newUser = (identity: string): FoundUser => ({
-  id: '',
-  identity_id: identity,
-  platform: null,
-  device_id: null,
-  device_model: null,
-  advertiser_id: null,
-  os_version: null,
-  locale: null,
-  country: null,
-  app_version: null,
-  sdk_version: null,
-  known_at: null,
-  first_platform: null,
-  first_country: null,
-  first_app_version: null,
-  first_locale: null,
-  first_known_at: null,
-  media_source: null,
-  campaign: null,
-  ad_set: null,
-  ad: null,
-  attributed_at: null,
-  last_seen_at: null,
-})
+const newUser = (identity: string): FoundUser => ({ id: '', identity_id: identity, ...NO_TRAITS })
 
 const CONFLICT = 'exists already with another event_name, user or happened_at'
 const conflict: ItemError = {
