@@ -50,7 +50,7 @@ type Run = { first: number; last: number; start: number; step: number; until: nu
 const SHORTEST_RUN = 4
 
 /** The starts as runs of equal steps, in which single intervals are runs, too. */
-export function equalRuns(grid: Grid): Run[] {
+function equalRuns(grid: Grid): Run[] {
   const runs: Run[] = []
   for (const run of equalSteps(grid)) {
     const isShort = run.step === 0 || run.last - run.first + 1 < SHORTEST_RUN
@@ -85,7 +85,7 @@ function equalSteps({ starts, end }: Grid): Run[] {
 }
 
 /** SQL for a ÷ `by` without its fraction, for 0 ≤ a < `below`. */
-export type DivideSql = (a: string, by: number, below: number) => string
+type DivideSql = (a: string, by: number, below: number) => string
 
 /** How many steps of the run lie between its start and the time. The last interval may be longer than the step. */
 function stepsSql(time: string, { first, last, start, step, until }: Run, divide: DivideSql): string {

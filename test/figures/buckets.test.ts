@@ -3,7 +3,6 @@ import fc from 'fast-check'
 import { DateTime, IANAZone } from 'luxon'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type BucketUnit, bucketStarts, intervalSql, windowBefore } from '../../domain/figures/buckets.ts'
-import { type IntervalSql, intervalIn } from '../../domain/figures/interval-lookup.ts'
 import { onPostgres } from '../../domain/figures/postgres.ts'
 import { quotientSql } from '../../domain/figures/replica/source.ts'
 import type { Dialect } from '../../domain/figures/source.ts'
@@ -113,9 +112,7 @@ test('a day of a zone begins exactly where its date changes', () => {
     }
 })
 
-type NumbersOf = (times: readonly bigint[], of: (divide: Dialect['divide']) => IntervalSql) => Promise<number[]>
-
-const alone = (sql: string): IntervalSql => ({ sql, joins: '', relations: [] })
+type NumbersOf = (times: readonly bigint[], sql: (divide: Dialect['divide']) => string) => Promise<number[]>
 
 describe('in SQL', () => {
   let database: FreshDatabase
@@ -129,26 +126,20 @@ describe('in SQL', () => {
     await database.drop()
   })
 
-  const byPostgres: NumbersOf = (times, of) =>
+  const byPostgres: NumbersOf = (times, sql) =>
     onPostgres(database.pool, 1, async ({ dialect, query }) => {
-      const { sql, joins, relations } = of(dialect.divide)
       const asked = {
         name: 'times',
         columns: ['n', 'time'].map((name, j) => ({ name, values: times.map((at, i) => [BigInt(i), at][j]!) })),
       }
-      const rows = await query({ text: `select ${sql} as number from times t${joins} order by t.n`, relations: [asked, ...relations] })
+      const rows = await query({ text: `select ${sql(dialect.divide)} as number from times t order by t.n`, relations: [asked] })
       return rows.map(row => Number(row.number))
     })
-  const byDuckDb: NumbersOf = async (times, of) => {
+  const byDuckDb: NumbersOf = async (times, sql) => {
     const connection = await instance.connect()
     try {
-      const { sql, joins, relations } = of(quotientSql)
-      for (const { name, columns } of relations) {
-        const lists = columns.map(column => `unnest([${column.values.join(', ')}]::bigint[]) as ${column.name}`)
-        await connection.run(`create temp table ${name} as select ${lists.join(', ')}`)
-      }
       const rows = times.map((at, i) => `(${i}, ${at}::bigint)`).join(', ')
-      const read = await connection.runAndReadAll(`select ${sql} as number from (values ${rows}) t(n, time)${joins} order by t.n`)
+      const read = await connection.runAndReadAll(`select ${sql(quotientSql)} as number from (values ${rows}) t(n, time) order by t.n`)
       return read.getRows().map(([number]) => Number(number))
     } finally {
       connection.closeSync()
@@ -168,19 +159,10 @@ describe('in SQL', () => {
         const times = [...edges, ...random, window.to - 1].slice(0, 500).filter(at => at < window.to)
         const grid = { starts: all, end: window.to }
         const expected = times.map(at => all.findLastIndex(start => start <= at))
-        expect(await numbersOf(times.map(BigInt), divide => alone(intervalSql('t.time', grid, divide)))).toEqual(expected)
-        expect(await numbersOf(times.map(BigInt), divide => intervalIn('t.time', grid, 'intervals', divide))).toEqual(expected)
+        expect(await numbersOf(times.map(BigInt), divide => intervalSql('t.time', grid, divide))).toEqual(expected)
       }),
       { numRuns: 100, seed: 3 },
     )
-  })
-
-  test('months are looked up by their days, equal steps are divided, and what has no unit is searched', () => {
-    const months = bucketStarts({ from: seconds('2025-01-01T00:00Z'), to: seconds('2026-01-01T00:00Z') }, 'month', null)
-    const inGrid = (starts: readonly number[]) => intervalIn('t.time', { starts, end: seconds('2026-01-01T00:00Z') }, 'months', quotientSql)
-    expect(inGrid(months).relations.map(({ name, columns }) => [name, columns[0]!.values.length])).toEqual([['months', 365]])
-    expect(inGrid(months.map((_, i) => months[0]! + i * 86_400)).relations).toEqual([])
-    expect(inGrid(months.map((start, i) => start + i * i)).relations).toEqual([])
   })
 
   test('a replica divides by a multiplication what a multiplication can, and the rest by a division', async () => {
@@ -190,7 +172,7 @@ describe('in SQL', () => {
       fc.asyncProperty(divisor, fc.oneof(whole(24), whole(31), whole(52)), fc.array(whole(52)), async (by, below, drawn) => {
         const last = ((below - 1n) / by) * by
         const numbers = [0n, below - 1n, last, last - 1n, by - 1n, by, ...drawn.map(one => one % below)].filter(n => n >= 0n && n < below)
-        const quotients = await byDuckDb(numbers, divide => alone(divide('t.time', Number(by), Number(below))))
+        const quotients = await byDuckDb(numbers, divide => divide('t.time', Number(by), Number(below)))
         expect(quotients).toEqual(numbers.map(n => Number(n / by)))
       }),
       { numRuns: 300, seed: 4 },

@@ -1,5 +1,5 @@
 import { type AttributeCode, attributeOf, type ColumnAttribute } from '../attributes.ts'
-import { intervalIn } from '../interval-lookup.ts'
+import { intervalSql } from '../buckets.ts'
 import { conditionsOf, loadRestriction } from '../restriction.ts'
 import type { FigureRelation, FigureStatement } from '../source.ts'
 import type { MembersAsked } from './question.ts'
@@ -21,8 +21,6 @@ export type Members = MembersAsked & {
 export type MemberCount = { segment: number; cohort: number; users: number; paying: number; firstAnchor: number; lastAnchor: number }
 
 const SEGMENTS = 'segments'
-/** The relation of cohorts by the time of the anchor. */
-export const COHORTS = 'cohorts_of_times'
 
 /** SQL: the anchor lies in the range and is known by now. */
 export const anchored = (anchor: string, { range, now }: MembersAsked): string =>
@@ -71,6 +69,10 @@ export async function findMembers(reader: FactReader, asked: MembersAsked, start
   return { ...plain, segment: asked.segment, segments, relations: [...plain.relations, relation] }
 }
 
+/** SQL for the index of the cohort of an anchor. */
+export const cohortSql = (anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): string =>
+  intervalSql(anchor, { starts, end: range.to }, dialect.divide)
+
 /** The counts of all segments and cohorts that have users. */
 export async function countByCohort(source: FactReader['source'], members: Members): Promise<MemberCount[]> {
   const rows = await source.query(memberCounts(source, members))
@@ -84,14 +86,10 @@ export async function countByCohort(source: FactReader['source'], members: Membe
   }))
 }
 
-function memberCounts(source: FactReader['source'], members: Members): FigureStatement {
-  const { starts, range, relations } = members
-  const cohort = intervalIn('m.anchor', { starts, end: range.to }, COHORTS, source.dialect.divide)
-  return {
-    text: `select segment, cohort, count(*) as users, count(*) filter (where first_paid <= ${members.now}) as paying,
-        min(anchor) as first_anchor, max(anchor) as last_anchor
-      from (select m.*, ${cohort.sql} as cohort from (${memberRows(source, members)}) m${cohort.joins}) c
-      group by segment, cohort`,
-    relations: [...relations, ...cohort.relations],
-  }
-}
+const memberCounts = (source: FactReader['source'], members: Members): FigureStatement => ({
+  text: `select segment, cohort, count(*) as users, count(*) filter (where first_paid <= ${members.now}) as paying,
+      min(anchor) as first_anchor, max(anchor) as last_anchor
+    from (select m.*, ${cohortSql('m.anchor', members, source)} as cohort from (${memberRows(source, members)}) m) c
+    group by segment, cohort`,
+  relations: members.relations,
+})

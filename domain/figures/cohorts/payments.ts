@@ -1,9 +1,8 @@
-import type { Grid } from '../buckets.ts'
+import { type Grid, intervalSql } from '../buckets.ts'
 import { type LeftOutMoney, namedMoney } from '../charts/unconverted.ts'
 import type { Exchange } from '../exchange.ts'
-import { type IntervalSql, intervalIn } from '../interval-lookup.ts'
 import type { FactSource, FigureRow } from '../source.ts'
-import { anchored, COHORTS, type Members, memberRows } from './members.ts'
+import { anchored, cohortSql, type Members, memberRows } from './members.ts'
 import type { PaidMoney } from './money.ts'
 import { ANCHORS, type CohortMode, LAST_RENEWAL } from './question.ts'
 
@@ -47,30 +46,29 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
   const isRestricted = condition !== null || segments !== null
   const own = `t.${anchor}`
   const age = `case when t.happened < ${own} then 0 else t.happened - ${own} end`
-  const isByDays = mode === 'by_days'
-  const period: IntervalSql = isByDays
-    ? intervalIn('t.age', ages.grid, 'periods_of_ages', dialect.divide)
-    : { sql: 't.renewal', joins: '', relations: [] }
-  const cohort = intervalIn(own, { starts, end: members.range.to }, COHORTS, dialect.divide)
-  const which = isByDays
-    ? `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`
-    : `t.renewal <= ${LAST_RENEWAL}`
+  const [period, which] =
+    mode === 'by_days'
+      ? [
+          dialect.small(intervalSql('t.age', ages.grid, dialect.divide), ages.grid.starts.length),
+          `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`,
+        ]
+      : ['t.renewal', `t.renewal <= ${LAST_RENEWAL}`]
   const all = dialect.tables.transactions
-  const rows = isByDays ? `(select t.*, ${age} as age from ${all} t)` : all
+  const rows = mode === 'by_days' ? `(select t.*, ${age} as age from ${all} t)` : all
   const keys = [
     ...(segments === null ? [] : ['m.segment']),
-    `${dialect.small(cohort.sql, starts.length)} as cohort`,
-    `${isByDays ? dialect.small(period.sql, ages.grid.starts.length) : period.sql} as period`,
+    `${dialect.small(cohortSql(own, members, source), starts.length)} as cohort`,
+    `${period} as period`,
     `${source.foldVersion < WITH_FIRST_OF_RENEWAL ? FIRSTS_OF_OLD_FACTS : 't.firsts'} as bits`,
   ]
   return {
     text: `from (
         select t.*, ${keys.join(', ')}
-        from ${rows} t ${isRestricted ? `join (${memberRows(source, members)}) m on m.user_no = t.user_no` : ''}${cohort.joins}${period.joins}
+        from ${rows} t ${isRestricted ? `join (${memberRows(source, members)}) m on m.user_no = t.user_no` : ''}
         where ${which} and t.happened <= ${now} and ${anchored(own, members)}
       ) t ${money.join}`,
     keys: [...(segments === null ? [] : ['t.segment']), 't.cohort', 't.period', 't.bits', 't.subscription is null as is_one_time'],
-    relations: [...members.relations, exchange.factors, ...cohort.relations, ...period.relations],
+    relations: [...members.relations, exchange.factors],
   }
 }
 
