@@ -17,7 +17,7 @@ const ORIGIN = { first_platform: 'platform', first_country: 'country', first_app
 const ORIGINS = Object.keys(ORIGIN) as (keyof typeof ORIGIN)[]
 type Field = (typeof LATEST)[number] | (typeof FIRST)[number] | keyof typeof ORIGIN
 
-/** All of these, in the order of `told_times`. */
+/** All of these, in the order of the stored `told_times`: a further field stands at the end, whatever it is. */
 const FIELDS = [...LATEST, ...FIRST, ...ORIGINS] as const
 
 /**
@@ -35,7 +35,7 @@ export const NO_TRAITS: UserTraits = {
   last_seen_at: null,
 }
 
-/** Users of whom nothing was told since there are these times have one for the last known values, and two for the first known ones. */
+/** For users who were written last before each value had its own time: one time for the last known values, and two for the first known ones. */
 const TOLD_TOGETHER = Object.entries({ known_at: LATEST, attributed_at: FIRST, first_known_at: ORIGINS })
   .map(([at, fields]) => `array_fill((extract(epoch from u.${at}) * 1000000)::bigint, array[${fields.length}])`)
   .join(' || ')
@@ -59,7 +59,7 @@ const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'plat
   ['sdk_version', item => item.app?.sdk_version],
 ]
 
-/** What an event said: something else, nothing but that it was so at another time, or nothing that counts. */
+/** What an event changed: a value, only the time at which a value was told, or nothing. */
 export type Told = 'news' | 'time' | 'nothing'
 
 const most = (one: Told, other: Told): Told => (one === 'news' || other === 'nothing' ? one : other)

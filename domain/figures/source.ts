@@ -29,7 +29,7 @@ export type Dialect = {
   sum(expression: string): string
   /** A whole number from 0 until `below`, in the type by which rows are grouped fastest. */
   small(expression: string, below: number): string
-  /** Whether a scan reads no other columns than it names: several scans of few rows can then cost less than one of all. */
+  /** Whether a scan reads only the columns that it names. Then several scans, each of some of the rows, can cost less than one of all rows. */
   isColumnar: boolean
   /** How a change `row` moves the monthly amount: a number of `MOVES`. */
   moves(row: string): string

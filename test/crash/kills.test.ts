@@ -18,7 +18,7 @@ import { until } from '../harness/until.ts'
 // The one file of this folder that Deno runs, too.
 
 /** As many kills a driver in one go; `npm run test:crash` asks for 200. */
-const KILLS = Number(process.env.CRASH_KILLS ?? ('Deno' in globalThis ? 3 : 6))
+const KILLS = Number(process.env.CRASH_KILLS ?? ('Deno' in globalThis ? 3 : 8))
 const SEED = Number(process.env.CRASH_SEED ?? 20_261_121)
 
 const undo: (() => Promise<unknown>)[] = []
@@ -86,10 +86,7 @@ async function outage(place: Installation, files: FilesLoad, ms: number, draw: n
 const unfinishedExports = async ({ pool }: Installation): Promise<number> =>
   (await pool.query(`select 1 from exports where status in ('new', 'processing')`)).rowCount ?? 0
 
-/** What a runtime does of its own is the same over both. */
-const OVER = 'Deno' in globalThis ? (['bullmq'] as const) : DRIVERS
-
-describe.each(OVER)('over %s', driver => {
+describe.each(DRIVERS)('over %s', driver => {
   test(
     `workers killed or frozen at ${KILLS} random moments under load, backups and storage outages meanwhile: every promise is kept, none twice (CRASH_SEED=${SEED})`,
     async () => {

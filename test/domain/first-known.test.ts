@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { NO_TRAITS, type UserTraits, updateOrigin, updateTraits } from '../../domain/events/traits.ts'
+import { NO_TRAITS, TRAIT_FIELDS, type UserTraits, updateOrigin, updateTraits } from '../../domain/events/traits.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 type Said = Parameters<typeof updateTraits>[1]
@@ -15,6 +15,12 @@ function tellAll(events: { said: Said; at: number }[]): UserTraits {
   }
   return traits
 }
+
+test('stored times stand in this order', () => {
+  const last = 'platform device_id device_model advertiser_id os_version locale country app_version sdk_version'
+  const first = 'media_source campaign ad_set ad first_platform first_country first_app_version first_locale'
+  expect(TRAIT_FIELDS).toEqual([...last.split(' '), ...first.split(' '), 'told_times', 'last_seen_at'])
+})
 
 test('the platform of the oldest event is the first known, also when a newer one said the same before', () => {
   const traits = nothing()

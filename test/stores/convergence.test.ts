@@ -11,7 +11,7 @@ import { stripeStory } from '../harness/stores/stripe-story.ts'
 // Whole stories through addresses, inbox, lanes and database: notifications in random orders, some of them twice, with a claim somewhere between.
 // Whatever the order, the same purchases, access and events follow.
 
-const ORDERS = Number(process.env.STORES_ORDERS ?? ('Deno' in globalThis ? 5 : 20))
+const ORDERS = Number(process.env.STORES_ORDERS ?? 20)
 const DAY = 86_400_000
 const LIMIT_MS = ORDERS * 6_000
 

@@ -1,6 +1,6 @@
 import { activeUsers, payers } from '../charts/distinct.ts'
 import { MEASURES, type ScanCode, TERMS } from '../charts/measure.ts'
-import { IS_SAME_PRICE, movementOf } from '../charts/movement.ts'
+import { IS_SAME_PRICE, movementAtOnce } from '../charts/movement.ts'
 import { scanOf } from '../charts/scan.ts'
 import { counts, type ScanContext, termOfRow } from '../charts/scan-rows.ts'
 import { SIDE_COLUMNS } from '../charts/sides.ts'
@@ -105,7 +105,7 @@ function standingSql({ source, now }: ScanContext, before: number): string {
 function rowsOf(code: ScanCode, context: ScanContext, end: number) {
   switch (code) {
     case 'movement':
-      return { table: 'subscription_changes', scan: movementOf(context, MORE_OF_CHANGES), columns: OF_MOVEMENTS } as const
+      return { table: 'subscription_changes', scan: movementAtOnce(context, MORE_OF_CHANGES), columns: OF_MOVEMENTS } as const
     case 'monthly':
     case 'standing in paid':
     case 'standing in trial':

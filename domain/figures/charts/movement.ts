@@ -67,7 +67,7 @@ function kindSql({ money, products }: ScanContext): string {
 
 /** Changes of the monthly amount m, by their kind, in parts where these are faster. */
 export function movement(context: ScanContext): Scan {
-  const all = movementOf(context)
+  const all = movementAtOnce(context)
   const { source, money, restriction } = context
   const { isWhole, isRated } = money.exchange
   return source.dialect.isColumnar && isWhole && isRated && !dividesSides(restriction)
@@ -76,7 +76,7 @@ export function movement(context: ScanContext): Scan {
 }
 
 /** The same as one pass. `more`: further columns of the changes `c`. */
-export function movementOf(context: ScanContext, more: string[] = []): Scan {
+export function movementAtOnce(context: ScanContext, more: string[] = []): Scan {
   const { money, products } = context
   const joins = SIDES.map(side => `${factorJoins('m', money, { side, isOptional: true })}${durationJoin('m', products, side)}`)
   const difference = (kind: number): Term => ({ plus: 0, minus: 1, within: [kind] })
@@ -99,7 +99,7 @@ export function movementOf(context: ScanContext, more: string[] = []): Scan {
   }
 }
 
-/** Changes whose two sides are inside of the filters together or outside, told apart by how they move m: most have but one side to convert. */
+/** The changes by how they move m, where no filter has one side of a change inside and the other outside. A gain or a loss has one side to convert. */
 function movementParts(context: ScanContext, all: Scan): Scan[] {
   const { source, restriction, now, money, products } = context
   const { changes } = source.dialect.tables
@@ -122,7 +122,7 @@ function movementParts(context: ScanContext, all: Scan): Scan[] {
   ]
 }
 
-/** Two sides that differ in nothing but the day: there are few days, currencies and lengths, and only the factors must be compared. */
+/** Two sides that differ only in the day: there are few days, currencies and lengths, so amounts are added up first, and the factors are compared. */
 function samePrice({ money, products }: ScanContext): Pick<Scan, 'measured' | 'split' | 'multipliers' | 'alike'> {
   const factor = monthlyFactor('c', products, 'a_')
   const lengths = factor.codes.map((_, i) => `length${i}`)

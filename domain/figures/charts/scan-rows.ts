@@ -37,10 +37,10 @@ export type Term = { plus: number; minus?: number; within?: readonly number[] }
 /**
  * One pass over facts. `from`: table with joins. `measured`: what is summed; `split`: SQL for a small whole number that tells rows apart, and
  * `multipliers` are whole numbers of which there are few. Rows are added up by these before anything is multiplied: the sums of products with
- * few different numbers cost far less than the products of rows. `fineSplit`: a split by more numbers that all groups by few others can bear; as
- * the terms name those that count, the condition `instead` of which it is need not be asked of each row. `terms`: in the order of TERMS. `leftOut`: a
- * sum that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows. `alike`: rows are added up
- * before they are converted. `parts`: scans of a part of the rows each, which together cost less; their terms are the same.
+ * few different numbers cost far less than the products of rows. `fineSplit`: a split by more numbers, for sums that are not divided. It also tells
+ * apart the rows that have a part in no term, so the condition `instead` is not asked of each row. `terms`: in the order of TERMS. `leftOut`: a sum
+ * that counts what could not be converted; null: the terms are counts. `column`: that of an attribute in its rows. `alike`: rows are added up before
+ * they are converted. `parts`: scans with the same terms, each of some of the rows, which together cost less than this one.
  */
 export type Scan = {
   from: string
@@ -57,7 +57,7 @@ export type Scan = {
   column: (attribute: ColumnAttribute) => string
 }
 
-/** Rows of one place that have the same `keys`, as the rows `row` with these columns and the `sums` of the others. `joins`: behind these rows. */
+/** Rows that lie in one interval and have the same `keys` become one row, named `row`, with the keys and the `sums` as columns. `joins`: what is joined to it. */
 export type Alike = { row: string; keys: Record<string, string>; sums: Record<string, string>; joins: string }
 
 /** A sum of whole numbers, not of money. */
