@@ -2,7 +2,7 @@ import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts
 import { type Anchors, anchorsOf, isPaid, relationsOf } from './anchors.ts'
 import { changesOf } from './changes.ts'
 import type { Life, Origin } from './life.ts'
-import { statedParts } from './refunds.ts'
+import { furtherParts, statedParts } from './refunds.ts'
 import type { Attribution, Facts, TransactionFact, UserFact } from './rows.ts'
 import { screensOf } from './screens.ts'
 import { dayOf, type Source, seconds, sourceOfPeriod } from './sources.ts'
@@ -113,17 +113,23 @@ const NOTHING_FOLLOWED = {
 }
 
 /** One row per refund: with the attributes, the screen, the rate and the share of its transaction. */
-const refundsOf = ({ source, refunds }: Transaction, fact: TransactionFact): TransactionFact[] =>
-  refunds.map(({ at, amount, recorded, event }) => ({
-    ...fact,
-    ...NOTHING_FOLLOWED,
-    kind: 'refund',
-    happened: seconds(at),
-    amount,
-    ...statedParts(source, amount),
-    recorded: seconds(recorded),
-    event: event ?? fact.event,
-  }))
+function refundsOf({ source, refunds }: Transaction, fact: TransactionFact): TransactionFact[] {
+  let back = 0n
+  return refunds.map(({ at, amount, recorded, event }) => {
+    const before = back
+    back += amount
+    return {
+      ...fact,
+      ...NOTHING_FOLLOWED,
+      kind: 'refund',
+      happened: seconds(at),
+      amount,
+      ...furtherParts(source, before, back),
+      recorded: seconds(recorded),
+      event: event ?? fact.event,
+    }
+  })
+}
 
 /** The key of the subscription of a refund whose transaction nobody knows. */
 export const UNKNOWN_SUBSCRIPTION = ''

@@ -49,3 +49,18 @@ export const statedParts = ({ amount: paid, proceeds, usdGiven, proceedsUsd }: S
   usd_given: share(usdGiven, amount, paid),
   proceeds_usd: share(proceedsUsd, amount, paid),
 })
+
+const less = (a: bigint | null, b: bigint | null): bigint | null => (a === null || b === null ? null : a - b)
+
+/**
+ * The parts of the stated amounts that went back when `before` of the transaction had gone back, and `after` of it then. So the parts of several
+ * refunds add up to that of their sum, and a full refund leaves nothing.
+ */
+export function furtherParts(source: Source, before: bigint, after: bigint): ReturnType<typeof statedParts> {
+  const [former, latter] = [statedParts(source, before), statedParts(source, after)]
+  return {
+    proceeds: less(latter.proceeds, former.proceeds),
+    usd_given: less(latter.usd_given, former.usd_given),
+    proceeds_usd: less(latter.proceeds_usd, former.proceeds_usd),
+  }
+}

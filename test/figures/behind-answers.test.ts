@@ -131,6 +131,44 @@ test('a refund that is posted late changes its day, and the explanation names th
   expect(Number(rows[0].value)).toBe(0)
 })
 
+test('a window that has not begun has no state, by its statement as well', async () => {
+  const { secret } = await api.newProject()
+  const events = [
+    {
+      ...{
+        event_id: 'trial',
+        event_name: 'trial_started',
+        identity_id: 'fay',
+        happened_at: iso(NOW - DAY),
+        product_id: 'monthly',
+        platform: 'iOS',
+      },
+      transaction: { transaction_id: 't', original_transaction_id: 't', transaction_date: iso(NOW - DAY), expires_at: iso(NOW + 5 * DAY) },
+    },
+  ]
+  expect((await api.call('POST', '/v4/events', { key: secret, body: { events } })).body.created).toBe(1)
+  const explained = async (from: number, to: number) => {
+    const { body } = await get(`active-trials/explain?from=${from}&to=${to}&series=${encodeURIComponent('Auto-renew on')}`, secret)
+    return [body.value, Number((await api.pool.query(body.sql)).rows[0].value)]
+  }
+  expect(await explained(NOW - 7 * DAY, NOW + DAY)).toEqual([1, 1])
+  expect(await explained(NOW + DAY, NOW + 30 * DAY)).toEqual([0, 0])
+})
+
+test('the parts of stated proceeds that go back with several refunds add up to all of them', async () => {
+  const { secret } = await api.newProject()
+  const sale = { identity_id: 'gil', product_id: 'coins', platform: 'Paddle', currency: 'USD', transaction: { transaction_id: 'g' } }
+  const refund = { ...sale, event_name: 'in_app_refunded', price: '5' }
+  const events = [
+    { ...sale, event_id: 'sale', event_name: 'in_app_purchase', price: '10', proceeds: '7.000005', happened_at: iso(FROM + 60) },
+    { ...refund, event_id: 'first-half', happened_at: iso(FROM + 120) },
+    { ...refund, event_id: 'second-half', happened_at: iso(FROM + 180) },
+  ]
+  expect((await api.call('POST', '/v4/events', { key: secret, body: { events } })).body.created).toBe(3)
+  const { data } = (await get(`proceeds/facts?${WINDOW}`, secret)).body
+  expect(data.map((fact: { contribution: string }) => fact.contribution)).toEqual(['-3.500002', '-3.500003', '7.000005'])
+})
+
 test('texts of a question are quoted in the statement', async () => {
   const value = `O'Brien\\'; drop table users; --`
   const { body } = await get(

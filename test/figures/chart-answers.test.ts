@@ -73,6 +73,27 @@ test('what is recorded counts in the next answer; a refund changes the day that 
   expect(await total('users-overview')).toBe(0)
 })
 
+test('what cannot be converted is told with the series of values, too, where only its refund lies in the window', async () => {
+  const { secret: key } = await api.newProject()
+  const sale = {
+    identity_id: 'ida',
+    product_id: 'coins',
+    platform: 'iOS',
+    currency: 'CHF',
+    price: '3',
+    transaction: { transaction_id: 'i' },
+  }
+  const events = [
+    { ...sale, event_id: 'sale', event_name: 'in_app_purchase', happened_at: iso(NOW - 30 * DAY) },
+    { ...sale, event_id: 'back', event_name: 'in_app_refunded', happened_at: iso(NOW - 10 * DAY) },
+  ]
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body.created).toBe(2)
+  for (const segmentation of ['', '&segmentation=country']) {
+    const { body } = await api.call('GET', `/v4/analytics/charts/sales?from=${NOW - 20 * DAY}&to=${NOW}${segmentation}`, { key })
+    expect(body.unconverted).toEqual([{ currency: 'CHF', transactions: 1, amount: 3 }])
+  }
+})
+
 test('the name that was asked for is repeated, and as_of and incomplete_from say how far the answer holds', async () => {
   const { body } = await chart('user-to-trial-conversion', WINDOW)
   expect(body).toMatchObject({ code: 'user-to-trial-conversion', measure: 'percent', totalType: 'average', seriesRelation: 'independent' })

@@ -1,4 +1,4 @@
-import { type Exact, exact, order, over, rounded, sum, times } from './exact.ts'
+import { type Exact, exact, minus, order, over, plus, rounded, sum, times } from './exact.ts'
 import { DAY, type History } from './history.ts'
 import type { Subscription } from './subscriptions.ts'
 import type { Refund, Transaction } from './transactions.ts'
@@ -32,27 +32,34 @@ const isStated = (transaction: Transaction, standard: Exact): boolean =>
 /** The part of a stated amount that belongs to a part of the price, in millionths. */
 const partOf = (stated: Exact, part: Exact, whole: Exact): Exact => rounded(over(times(stated, part), whole), 6)
 
+/** What a refund takes of a stated amount: several refunds together take what one of their sum would. */
+function takenBy(transaction: Transaction, refund: Refund, stated: Exact): Exact {
+  const earlier = transaction.refunds.slice(0, transaction.refunds.indexOf(refund))
+  const before = sum(earlier.map(one => one.amount))
+  const of = (amount: Exact) => partOf(stated, amount, transaction.amount)
+  return minus(of(plus(before, refund.amount)), of(before))
+}
+
 /** Proceeds of the transaction, of its refunds, and what remains, in the transaction's currency; `usd`: where only dollars are stated. */
 export function proceedsOf(history: History, transaction: Transaction, subscription: Subscription | undefined) {
   const standard = exact(standardRate(transaction, subscription))
   const rate = exact(history.proceedsRates?.[transaction.store] ?? standardRate(transaction, subscription))
   const stated = isStated(transaction, standard) ? transaction.proceeds : null
-  const share = (amount: Exact): Exact => (stated ? partOf(stated, amount, transaction.amount) : times(amount, rate))
-  const usd = (amount: Exact, given: Exact | null): Exact | null => {
-    if (transaction.proceedsUsd) return partOf(transaction.proceedsUsd, amount, transaction.amount)
-    return given === null ? null : times(given, rate)
-  }
-  const all = transaction.amount
+  const ofGiven = (given: Exact | null): Exact | null => given && times(given, rate)
+  const { amount, usd, proceedsUsd } = transaction
   return {
-    gained: { amount: stated ?? times(all, rate), usd: usd(all, transaction.usd) },
-    lost: (refund: Refund) => ({ amount: share(refund.amount), usd: usd(refund.amount, refundedUsd(transaction, refund)) }),
+    gained: { amount: stated ?? times(amount, rate), usd: proceedsUsd ?? ofGiven(usd) },
+    lost: (refund: Refund) => ({
+      amount: stated ? takenBy(transaction, refund, stated) : times(refund.amount, rate),
+      usd: proceedsUsd ? takenBy(transaction, refund, proceedsUsd) : ofGiven(refundedUsd(transaction, refund)),
+    }),
   }
 }
 
 /** What a refund is in the dollars that the caller stated. */
 export function refundedUsd(transaction: Transaction, refund: Refund): Exact | null {
   if (refund.usd) return refund.usd
-  return transaction.usd && partOf(transaction.usd, refund.amount, transaction.amount)
+  return transaction.usd && takenBy(transaction, refund, transaction.usd)
 }
 
 export const refundedBy = (transaction: Transaction, now: number): Refund[] => transaction.refunds.filter(refund => refund.at <= now)

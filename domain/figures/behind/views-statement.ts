@@ -86,6 +86,9 @@ function usersOf(which: 'payers' | 'active users', { environment, restrict, from
   })
 }
 
+/** Before everything that can happen. */
+const NEVER = 0
+
 /**
  * The number as a statement on the views of facts (`perennial_…`), rounded as in the answer. It runs as it stands. `now`: the last second whose facts
  * count.
@@ -101,7 +104,8 @@ export async function statementOnViews(
   const sets = await userSetsOf(scanning, environment, question.filters)
   const terms: ViewTerms = {
     ...{ environment, now, proceedsRates, currency: question.currency, rateDate: question.rateDate },
-    ...{ from: window.from, end: Math.min(window.to, now + 1) },
+    // The state at the end of a window that has not begun is that of no bucket.
+    ...{ from: window.from, end: window.from > now ? NEVER : Math.min(window.to, now + 1) },
     restrict: restrictions(asked, segment, sets),
   }
   const places = chart.measure === 'count' ? 0 : 2

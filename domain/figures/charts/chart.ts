@@ -83,8 +83,10 @@ export const chartFigures = (
     const whole = segmented?.whole ?? own.at(-1)!
     const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
     const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
-    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other.
-    const mayBeLeft = lines === null && measure.segmented ? await hasUnrated(context) : isLeft
+    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other. And of sales before
+    // refunds the refunds are not read.
+    const isUnsure = lines === null && chart.measure === 'usd' && (measure.segmented !== undefined || parts.whole.includes(0))
+    const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
     return {
       starts: frame.buckets,
       previousStarts: frame.previous,
