@@ -138,7 +138,10 @@ function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boo
     return [...earlier, ...bucketsOf(window, unit, zone, now)].every(interval => cancelsOut(measured.facts, interval))
   }
   if (measured.kind === 'flow') return both.every(({ from, to }) => measured.facts.every(fact => fact.at < from || fact.at >= to))
-  const instants = both.flatMap(one => bucketsOf(one, unit, zone, now)).map(bucket => Math.min(bucket.to - 1, now))
+  // Of the window before, the states within it are shown with `previous` alone.
+  const instants = (question.previous ? both : [window])
+    .flatMap(one => bucketsOf(one, unit, zone, now))
+    .map(bucket => Math.min(bucket.to - 1, now))
   return [...instants, Math.min(window.from - 1, now)].every(
     t => order(measured.at(t), ZERO) === 0 && (measured.leftOut?.(t) ?? []).length === 0,
   )
