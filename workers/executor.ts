@@ -79,7 +79,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
   const kinds = new Map<string, KindExecutor>(
     handlers.map(handler => [handler.kind, kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track })]),
   )
-  const batchSizes = new Map([...kinds].map(([kind, { batchSize }]) => [kind, batchSize]))
+  const limits = new Map([...kinds].map(([kind, { dispatchLimits }]) => [kind, dispatchLimits]))
 
   /** Calls `sweep` with the capacity that this process can spare, reserved until the sweep has ended, and executes what the sweep claimed. */
   async function claimBySweep(sweep: (offer: SweepOffer) => Promise<SweepResult | null>): Promise<SweepResult | null> {
@@ -91,7 +91,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     const until = performance.now() + leaseMs
     let claimed: ClaimedJob[] = []
     try {
-      const swept = await sweep({ capacity: offers, leaseMs, batchMs, batchSizes })
+      const swept = await sweep({ capacity: offers, leaseMs, batchMs, limits })
       claimed = swept?.claimed ?? []
       await projects.learn(claimed.map(({ environment }) => environment))
       return swept

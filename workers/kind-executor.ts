@@ -14,6 +14,8 @@ import { type Candidate, waitingJobs } from './waiting-jobs.ts'
 const MARGIN = 4
 /** A batch has at most so many times the concurrency of its kind. More jobs would only wait in the process that takes the batch. */
 const TURNS_OF_A_BATCH = 4
+/** So many times the concurrency may be dispatched for each worker: jobs of 40 ms are done while the lease of their batch lasts. */
+const TURNS_OF_A_WINDOW = 256
 
 export type KindExecutorOptions = {
   pool: Pool
@@ -110,7 +112,10 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   }
 
   return {
-    batchSize: Math.min(BATCH_SIZE, handler.concurrency * TURNS_OF_A_BATCH),
+    dispatchLimits: {
+      batchSize: Math.min(BATCH_SIZE, handler.concurrency * TURNS_OF_A_BATCH),
+      perWorker: handler.concurrency * TURNS_OF_A_WINDOW,
+    },
     offer: limits.offer,
     withdraw: limits.withdraw,
     forInsert: limits.forInsert,

@@ -41,7 +41,10 @@ export function groupsAbove(at: number): string {
     union all
     select kind, priority, environment, destination, '-infinity' from found
   ), groups as materialized (
-    select g.* from all_groups g cross join lateral (select 1 from due where ${OF_GROUP} and due_at >= g.low order by due_at limit 1) j
+    select g.kind, g.priority, g.environment, g.destination, g.low from known g
+    cross join lateral (select 1 from due where ${OF_GROUP} and due_at >= g.low order by due_at limit 1) j where g.kind <> ''
+    union all
+    select kind, priority, environment, destination, '-infinity' from found
   )`
 }
 /** The same for one environment, $1. */

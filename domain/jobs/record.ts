@@ -21,22 +21,33 @@ export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedSt
 
 const WRITE = `
   insert into steps (run, n, name, status, started_at, finished_at, due_at, result, attempts)
-  select $1, $2, $3, $4, $5, case when $4 in ('succeeded', 'failed') then t end, case when $4 = 'waiting' then t + make_interval(secs => $9) end, $6, $7
-  from environment_now($8) t
+  select $1, s.n, s.name, s.status, s.started_at, case when s.status in ('succeeded', 'failed') then t end,
+    case when s.status = 'waiting' then t + make_interval(secs => $3) end, s.result, s.attempts
+  from environment_now($2) t, unnest($4::int[], $5::text[], $6::text[], $7::timestamptz[], $8::jsonb[], $9::jsonb[])
+    s(n, name, status, started_at, result, attempts)
   on conflict (run, n) do update set status = excluded.status, finished_at = excluded.finished_at, result = excluded.result,
     attempts = excluded.attempts, due_at = coalesce(steps.due_at, excluded.due_at)
-    where steps.status in ('running', 'waiting')
-  returning due_at`
+    where steps.status in ('running', 'waiting')`
 
-/** Writes a step in a transaction that has locked the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
-export async function writeStep(tx: Tx, run: ClaimedJob, step: StepRecord, waitSeconds = 0): Promise<void> {
-  const { n, name, status, startedAt, result = null, attempts = [] } = step
+/** Writes steps in a transaction that has locked the fence. `waitSeconds`: a sleep's length; its deadline is stored, not its length. */
+export async function writeSteps(tx: Tx, run: ClaimedJob, steps: readonly StepRecord[], waitSeconds = 0): Promise<void> {
   const { rowCount } = await tx.query({
-    name: 'write-step',
+    name: 'write-steps',
     text: WRITE,
-    values: [run.id, n, name, status, startedAt, JSON.stringify(result), JSON.stringify(attempts), run.environment, waitSeconds],
+    values: [
+      run.id,
+      run.environment,
+      waitSeconds,
+      steps.map(({ n }) => n),
+      steps.map(({ name }) => name),
+      steps.map(({ status }) => status),
+      steps.map(({ startedAt }) => startedAt),
+      steps.map(({ result = null }) => JSON.stringify(result)),
+      steps.map(({ attempts = [] }) => JSON.stringify(attempts)),
+    ],
   })
-  if (rowCount !== 1) throw new Error(`step ${n} (${name}) of run ${run.id} was final already`)
+  const names = steps.map(({ n, name }) => `${n} (${name})`).join(', ')
+  if (rowCount !== steps.length) throw new Error(`of the steps ${names} of run ${run.id} some were final already`)
 }
 
 /** Ends this worker's claim: the run sleeps, or waits for its next attempt, until the step's deadline. */

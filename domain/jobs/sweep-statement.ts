@@ -1,5 +1,6 @@
 import { LOCK } from '../../store/advisory-locks.ts'
 import { CLOCK_OF_GROUP, CLOCK_TURNS, groupsAbove, OF_GROUP } from './groups.ts'
+import { LIVE_WORKERS } from './workers.ts'
 
 /** An environment with that many due jobs of a kind may be the beginning of a backlog: a sweep claims none of its jobs. */
 export const BACKLOG = 20
@@ -7,6 +8,8 @@ export const BACKLOG = 20
 export const BATCH_SIZE = 200
 /** However many environments and destinations have work, so many jobs of each may be dispatched at a time. */
 const SMALLEST_SHARE = 20
+/** Of a small window, in jobs: one part in so many, so that a large one has the same. */
+const SMALLEST_PARTS = 300
 
 // The parameters of the statement.
 const WINDOW = '$1'
@@ -15,10 +18,10 @@ const FULL_ENVIRONMENTS = 'unnest($4::text[], $5::int[])'
 const FULL_DESTINATIONS = 'unnest($6::text[], $7::int[])'
 const LEASE = 'make_interval(secs => $8::float8 / 1000)'
 const BATCH_LEASE = 'make_interval(secs => $9::float8 / 1000)'
-const BATCH_SIZES = 'unnest($10::text[], $11::int[])'
+const LIMITS = 'unnest($10::text[], $11::int[], $12::int[])'
 // The kinds that the caller executes: what it does not know it leaves to a worker that does.
-const KINDS = 'any ($12::text[])'
-const FIRST_OF_FLOORS = 13
+const KINDS = 'any ($13::text[])'
+const FIRST_OF_FLOORS = 14
 
 // One sweep at a time: a second sweep would wait for the rows that the first sweep dispatches. The lock ends with the statement: a process
 // that freezes after the statement holds up no other sweep.
@@ -45,15 +48,27 @@ const OUTSTANDING = `outstanding as materialized (
   where b.until > clock_timestamp() and ${GATE_IS_OURS} group by b.kind, b.priority, u.environment, u.destination
 )`
 
+// The window of each kind with limits. What its workers cannot take while the lease of a batch lasts would be dispatched in vain.
+const WINDOWS = `windows as materialized (
+  select l.kind, l.size, m.jobs, greatest(1, least(${SMALLEST_SHARE}, m.jobs / ${SMALLEST_PARTS})) as smallest
+  from ${LIMITS} l(kind, size, per_worker) left join (
+    select k.kind, count(*) as count from (${LIVE_WORKERS}) w cross join lateral unnest(w.kinds) k(kind) group by k.kind) w on w.kind = l.kind
+    cross join lateral (select least(${WINDOW}, l.per_worker * greatest(1, coalesce(w.count, 0)))::int as jobs) m
+)`
+
 // How many jobs of each group may be dispatched now. What is outstanding counts, so the dispatched jobs stay a short window and the backlog
 // stays in the table. No environment has more than half of the window. The destinations of an environment share its part, so a destination
 // with a backlog does not hold up the others. Of an environment whose clock is advanced only the job may be dispatched whose turn it is.
 const SHARES = `turns as materialized (
   ${CLOCK_TURNS}
 ), shares as materialized (
-  select g.*, e.clock_offset, t.id as turn_of, case when t.environment is not null and t.kind is distinct from g.kind then 0 else greatest(0, least(${WINDOW} / 2, greatest(${SMALLEST_SHARE},
-    least(${WINDOW} / 2, greatest(${SMALLEST_SHARE}, ${WINDOW} / g.environments)) / g.destinations)) - coalesce(o.count, 0)) end::int as share
+  select g.*, e.clock_offset, t.id as turn_of, s.window_of_kind,
+    case when t.environment is not null and t.kind is distinct from g.kind then 0 else greatest(0, least(s.most, greatest(s.smallest,
+      least(s.most, greatest(s.smallest, s.window_of_kind / g.environments)) / g.destinations)) - coalesce(o.count, 0)) end::int as share
   from counted_groups g ${CLOCK_OF_GROUP}
+    left join windows w on w.kind = g.kind
+    cross join lateral (select coalesce(w.jobs, ${WINDOW}) as window_of_kind, greatest(1, coalesce(w.jobs, ${WINDOW}) / 2) as most,
+      coalesce(w.smallest, ${SMALLEST_SHARE}) as smallest) s
     left join outstanding o on o.kind = g.kind and o.priority = g.priority and o.environment = g.environment and o.destination = g.destination
     left join turns t on t.environment = g.environment
 )`
@@ -62,7 +77,7 @@ const SHARES = `turns as materialized (
 // index can be searched for the time of the statement. The condition for free is checked on the locked row; a row that another transaction
 // has locked is skipped.
 const FREE_JOBS = `free_jobs as materialized (
-  select g.no, g.kind, g.priority, g.tenant, g.destination, d.*
+  select g.no, g.kind, g.priority, g.tenant, g.destination, g.window_of_kind, d.*
   from shares g cross join lateral (
     select l.*, row_number() over () as nth from (
       select ctid as at, id from due
@@ -74,8 +89,10 @@ const FREE_JOBS = `free_jobs as materialized (
 // The jobs of this window. Round robin by `turn`: it interleaves the environments, and the destinations of each environment.
 const CHOSEN = `in_turn as (
   select *, row_number() over (partition by tenant order by nth, destination) as turn from free_jobs
+), in_order as (
+  select *, row_number() over (partition by kind order by priority, turn, id) as place from in_turn
 ), chosen as materialized (
-  select no, kind, priority, at, turn from in_turn order by priority, turn, id limit ${WINDOW}
+  select no, kind, priority, at, turn from in_order where place <= window_of_kind order by priority, turn, id limit ${WINDOW}
 )`
 
 // The groups whose jobs the caller claims at once, which spares the jobs the queue and, above all, the backlog of another tenant in it: where
@@ -119,8 +136,7 @@ const NEW_BATCHES = `dispatched_of_kind as (
   insert into batches (kind, priority, until, ids, fences, environments, destinations)
   select k.kind, k.priority, l.until,
     ids[i : i + size - 1], fences[i : i + size - 1], environments[i : i + size - 1], destinations[i : i + size - 1]
-  from (select k.*, coalesce(s.size, ${BATCH_SIZE}) as size
-      from dispatched_of_kind k left join ${BATCH_SIZES} s(kind, size) on s.kind = k.kind) k
+  from (select k.*, coalesce(w.size, ${BATCH_SIZE}) as size from dispatched_of_kind k left join windows w on w.kind = k.kind) k
     cross join batch_lease l cross join lateral generate_series(1, cardinality(k.ids), k.size) i
   order by k.priority, i returning number, kind, cardinality(ids) as count
 )`
@@ -139,6 +155,7 @@ export const DISPATCH_DUE = `with recursive ${[
   groupsAbove(FIRST_OF_FLOORS),
   COUNTED_GROUPS,
   OUTSTANDING,
+  WINDOWS,
   SHARES,
   FREE_JOBS,
   CHOSEN,

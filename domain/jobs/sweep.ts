@@ -11,22 +11,24 @@ export type Batch = { number: number; count: number }
 
 /** How many jobs of a kind a sweep may claim, and of which environments and destinations none, because their capacity is nearly used. */
 export type SpareCapacity = { most: number; fullEnvironments: number[]; fullDestinations: number[] }
+/** `batchSize`: the most jobs of one batch. `perWorker`: the most jobs in outstanding batches for each live worker of the kind. */
+export type DispatchLimits = { batchSize: number; perWorker: number }
 /**
- * What a sweep may claim instead of dispatching, by kind. `leaseMs`, `batchMs`: the lease of a claimed job and of a batch. `batchSizes`:
- * the most jobs of one batch, by kind.
+ * What a sweep may claim instead of dispatching, by kind. `leaseMs`, `batchMs`: the lease of a claimed job and of a batch. A kind without
+ * `limits` has batches of the usual size and the whole window.
  */
 export type SweepOffer = {
   capacity: ReadonlyMap<string, SpareCapacity>
   leaseMs: number
   batchMs: number
-  batchSizes: ReadonlyMap<string, number>
+  limits: ReadonlyMap<string, DispatchLimits>
 }
 export type SweepResult = { batches: (Batch & { kind: string })[]; claimed: ClaimedJob[] }
 
 /** The lease of a batch: the jobs of a batch that was lost are dispatched again after that. */
 export const BATCH_LEASE_MS = 10_000
 
-const NO_CAPACITY: SweepOffer = { capacity: new Map(), leaseMs: 0, batchMs: BATCH_LEASE_MS, batchSizes: new Map() }
+const NO_CAPACITY: SweepOffer = { capacity: new Map(), leaseMs: 0, batchMs: BATCH_LEASE_MS, limits: new Map() }
 
 type Row = { is_ours: boolean } & ({ kind: null } | { kind: string; number: number; count: number } | ({ number: null } & ClaimedJob))
 
@@ -38,14 +40,14 @@ function perKind(capacity: SweepOffer['capacity'], numbersOf: (one: SpareCapacit
 
 /**
  * Dispatches up to `window` due jobs of these kinds in batches, the most urgent batch first. No environment gets more than half of the
- * window. Where an environment has few due jobs of a kind, and the offer has capacity for them, the jobs are claimed instead. Null:
+ * window of a kind. Where an environment has few due jobs of a kind, and the offer has capacity for them, the jobs are claimed instead. Null:
  * another sweep is under way.
  */
 export async function dispatchDue(
   db: Db,
   kinds: readonly string[],
   window: number,
-  { capacity, leaseMs, batchMs, batchSizes }: SweepOffer = NO_CAPACITY,
+  { capacity, leaseMs, batchMs, limits }: SweepOffer = NO_CAPACITY,
   floors: Floors = NO_FLOORS,
 ): Promise<SweepResult | null> {
   const { rows } = await db.query<Row>({
@@ -58,8 +60,9 @@ export async function dispatchDue(
       ...perKind(capacity, ({ fullDestinations }) => fullDestinations),
       leaseMs,
       batchMs,
-      [...batchSizes.keys()],
-      [...batchSizes.values()],
+      [...limits.keys()],
+      Array.from(limits.values(), ({ batchSize }) => batchSize),
+      Array.from(limits.values(), ({ perWorker }) => perWorker),
       kinds,
       ...floorValues(floors),
     ],

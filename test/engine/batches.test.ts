@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
 import { BACKLOG, BATCH_SIZE, type Batch, dispatchDue, type SpareCapacity, type SweepOffer } from '../../domain/jobs/sweep.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
+import { forgetWorker, noteWorker } from '../../domain/jobs/workers.ts'
 import { idsOfBatches } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 
@@ -22,7 +23,7 @@ const offerOf = (most: number, full: Partial<SpareCapacity> = {}): SweepOffer =>
   capacity: new Map([['job', { most, fullEnvironments: [], fullDestinations: [], ...full }]]),
   leaseMs: 60_000,
   batchMs: 10_000,
-  batchSizes: new Map(),
+  limits: new Map(),
 })
 
 const beginMany = (count: number, environment: number) => fixture.beginMany('job', count, environment)
@@ -61,8 +62,55 @@ test('a batch has no more jobs than the batch size of its kind, and one priority
   expect(inOrder(await idsOf(batches.slice(0, 1)))).toEqual(inOrder(urgent))
   expect(inOrder(await idsOf(batches.slice(1)))).toEqual(inOrder(rest))
   await fixture.pool.query('update due set lease_until = null')
-  const small = await dispatchDue(fixture.pool, ['job'], 6_000, { ...offerOf(0), capacity: new Map(), batchSizes: new Map([['job', 100]]) })
+  const small = await dispatchDue(fixture.pool, ['job'], 6_000, {
+    ...offerOf(0),
+    capacity: new Map(),
+    limits: new Map([['job', { batchSize: 100, perWorker: 6_000 }]]),
+  })
   expect(small!.batches.map(({ count }) => count)).toEqual([3, 100, 100, 5])
+})
+
+test('of a kind as many jobs are dispatched as its live workers can do soon, and of each environment some', async () => {
+  const kinds = ['job', 'other']
+  const limits = new Map([['job', { batchSize: 5, perWorker: 8 }]])
+  const sweep = async () => {
+    const { batches } = (await dispatchDue(fixture.pool, kinds, 6_000, { ...offerOf(0), capacity: new Map(), limits }))!
+    return {
+      jobs: await idsOf(batches.filter(({ kind }) => kind === 'job')),
+      others: await idsOf(batches.filter(({ kind }) => kind === 'other')),
+    }
+  }
+  const many = await beginMany(30, fixture.environment)
+  const few = await beginMany(2, fixture.otherEnvironment)
+  const others = await fixture.beginMany('other', 30, fixture.environment)
+  const first = await sweep()
+  expect(inOrder(first.jobs)).toEqual(inOrder([...many.slice(0, 4), ...few]))
+  expect(inOrder(first.others)).toEqual(inOrder(others))
+  expect((await sweep()).jobs).toEqual([])
+
+  const workers = ['00000000-0000-4000-8000-000000000001', '00000000-0000-4000-8000-000000000002', '00000000-0000-4000-8000-000000000003']
+  for (const id of workers) await noteWorker(fixture.pool, id, id === workers[2] ? ['other'] : kinds)
+  expect(inOrder((await sweep()).jobs)).toEqual(inOrder(many.slice(4, 8)))
+  await fixture.pool.query(`update workers set seen_at = clock_timestamp() - interval '61 seconds' where id = $1`, [workers[0]])
+  await fixture.pool.query('update due set lease_until = null')
+  await fixture.pool.query('delete from batches')
+  expect((await sweep()).jobs).toHaveLength(6)
+  for (const id of workers) await forgetWorker(fixture.pool, id)
+})
+
+test('a small window goes round all environments', async () => {
+  const environments = await fixture.pool.query<{ id: number }>('select id from environments order by id')
+  const ids = []
+  for (const { id } of environments.rows) ids.push(...(await beginMany(1, id)))
+  const limits = new Map([['job', { batchSize: 1, perWorker: 1 }]])
+  const seen: number[] = []
+  for (let n = 0; n < ids.length; n++) {
+    const { batches } = (await dispatchDue(fixture.pool, ['job'], 6_000, { ...offerOf(0), capacity: new Map(), limits }))!
+    expect(batches).toMatchObject([{ count: 1 }])
+    const { claimed } = await takeBatch(fixture.pool, 'job', batches[0]!.number, 0)
+    seen.push(...claimed.map(({ id }) => id))
+  }
+  expect(inOrder(seen)).toEqual(inOrder(ids))
 })
 
 test('of many workers that take the same batch one gets its jobs; a job that was finished, rescheduled or claimed meanwhile goes to none', async () => {

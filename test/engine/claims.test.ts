@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
-import { writeStep } from '../../domain/jobs/record.ts'
+import { writeSteps } from '../../domain/jobs/record.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
 import { connect } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -33,7 +33,7 @@ test('after another claim the former owner can record nothing', async () => {
   const record = (claimed: typeof owner) =>
     transaction(fixture.pool, async tx => {
       await lockFence(tx, claimed!)
-      await writeStep(tx, claimed!, { n: 0, name: 'x', status: 'succeeded', result: claimed!.fence, startedAt: '2026-01-01T00:00:00Z' })
+      await writeSteps(tx, claimed!, [{ n: 0, name: 'x', status: 'succeeded', result: claimed!.fence, startedAt: '2026-01-01T00:00:00Z' }])
     })
   await expect(record(former)).rejects.toThrow(LeaseLost)
   await record(owner)
@@ -48,7 +48,7 @@ test('a claim waits for a record under way and then sees it', async () => {
   await lockFence(tx, owner!)
   await fixture.pool.query('select 1')
   const expire = fixture.pool.query('update due set fence = fence + 1 where id = $1', [run])
-  await writeStep(tx, owner!, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
+  await writeSteps(tx, owner!, [{ n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' }])
   await tx.query('commit')
   tx.release()
   await expire
@@ -67,7 +67,7 @@ test('an owner that freezes in the middle of a record delays the next claim no l
       async () => ((await claimByHand(fixture.pool, 'frozen', [run], 60_000)).length > 0 ? true : undefined),
       5_000,
     )
-    await writeStep(tx, former, { n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' })
+    await writeSteps(tx, former, [{ n: 0, name: 'x', status: 'succeeded', startedAt: '2026-01-01T00:00:00Z' }])
   })
   await expect(frozen).rejects.toThrow()
   expect(await fixture.steps(run)).toEqual([])

@@ -60,7 +60,7 @@ async function turn(id: string): Promise<void> {
     capacity: new Map([['delivery', { most: 1, fullEnvironments: [], fullDestinations: [] }]]),
     leaseMs: LEASE,
     batchMs: LEASE,
-    batchSizes: new Map(),
+    limits: new Map(),
   }
   const { batches, claimed } = (await dispatchDue(planned, KINDS, 4_000, offer))!
   await nextDue(planned, KINDS, 1_000)

@@ -5,11 +5,11 @@ import type { Pool } from '../../store/connect.ts'
 import { until } from './until.ts'
 
 /** The offer of a sweep that claims nothing itself. `batchMs`: the lease of its batches. */
-const noClaims = (batchMs: number, batchSizes: ReadonlyMap<string, number> = new Map()): SweepOffer => ({
+const noClaims = (batchMs: number, limits: SweepOffer['limits'] = new Map()): SweepOffer => ({
   capacity: new Map(),
   leaseMs: batchMs,
   batchMs,
-  batchSizes,
+  limits,
 })
 
 /** Dispatches whatever is due, and waits for its turn while another sweep is under way. */

@@ -1,5 +1,5 @@
 import { now } from '../../domain/environment.ts'
-import { finishRun, type RecordedStep, suspendRun, writeStep } from '../../domain/jobs/record.ts'
+import { finishRun, type RecordedStep, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { runEffect } from './attempt.ts'
@@ -42,7 +42,7 @@ async function together<T>(context: Context, work: (steps: Transacting) => Promi
           attempt = beginStep(position, startedAt)
           at('before-effect')
           const result = await effect(tx)
-          await records.succeed(tx, attempt, result)
+          records.succeed(attempt, result)
           return result
         },
       })
@@ -76,7 +76,7 @@ async function step<T>(context: Context, name: string, effect: (scope: StepScope
     const attempts = attempt.attemptsWith(null)
     const write = async (tx: Tx) => {
       await record?.(tx, ran.result, attempts.length)
-      await records.succeed(tx, attempt, ran.result, attempts)
+      records.succeed(attempt, ran.result, attempts)
     }
     if (withNext) records.postpone(write)
     else await records.transact(write)
@@ -93,7 +93,7 @@ async function sleep({ run, cursor, records }: Context, name: string, seconds: n
   if (recorded?.status === 'succeeded') return
   const isOver = recorded?.is_due === true
   await records.transact(async (tx, startedAt) => {
-    await writeStep(tx, run, { n, name, status: isOver ? 'succeeded' : 'waiting', startedAt }, seconds)
+    await writeSteps(tx, run, [{ n, name, status: isOver ? 'succeeded' : 'waiting', startedAt }], seconds)
     if (!isOver) await suspendRun(tx, run, 'waiting', seconds)
   })
   if (!isOver) throw new Suspended(`sleeps for ${seconds} s`, false)

@@ -1,5 +1,5 @@
 import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
-import { endRun, finishRun, suspendRun, writeStep } from '../../domain/jobs/record.ts'
+import { endRun, finishRun, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -18,13 +18,18 @@ export type RunRecords = ReturnType<typeof runRecords>
 export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
   /** Records of finished steps that wait for the run's next transaction. */
   let postponed: ((tx: Tx) => Promise<void>)[] = []
+  // The steps that the transaction under way finishes: one statement writes them.
+  let finished: StepRecord[] = []
 
   /** `now`: the time on the environment's clock. */
   async function transact<T>(work: (tx: Tx, now: string) => Promise<T>): Promise<T> {
     const result = await transaction(pool, async tx => {
       const now = await lockFence(tx, run)
+      finished = []
       for (const record of postponed) await record(tx)
-      return work(tx, now)
+      const done = await work(tx, now)
+      if (finished.length > 0) await writeSteps(tx, run, finished)
+      return done
     })
     postponed = []
     return result
@@ -37,8 +42,10 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       postponed.push(record)
     },
 
-    succeed: (tx: Tx, { n, name, startedAt, attemptsWith }: StepAttempt, result: unknown, attempts = attemptsWith(null)) =>
-      writeStep(tx, run, { n, name, status: 'succeeded', result, attempts, startedAt }),
+    /** Records a step in the transaction under way. */
+    succeed({ n, name, startedAt, attemptsWith }: StepAttempt, result: unknown, attempts = attemptsWith(null)) {
+      finished.push({ n, name, status: 'succeeded', result, attempts, startedAt })
+    },
 
     /** Records a failed attempt and throws how the run continues. */
     async fail({ n, name, recorded, startedAt, attemptsWith }: StepAttempt, { error, policy, failing }: Failure): Promise<never> {
@@ -53,8 +60,8 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       await transact(async tx => {
         await failing?.(tx, { attempts: attempts.length, isLast, afterSeconds: isLast ? null : after.afterSeconds, error })
         const step = { n, name, attempts, startedAt }
-        if (isLast) return writeStep(tx, run, { ...step, status: 'failed', result: null })
-        await writeStep(tx, run, { ...step, status: 'running', result: partialResult })
+        if (isLast) return writeSteps(tx, run, [{ ...step, status: 'failed', result: null }])
+        await writeSteps(tx, run, [{ ...step, status: 'running', result: partialResult }])
         await suspendRun(tx, run, 'running', after.afterSeconds)
       })
       if (isLast) throw new StepFailed(why, { cause: error })

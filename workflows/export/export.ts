@@ -69,6 +69,7 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
     isLast = bound === null
     const upto = bound ?? lastBound(job)
     const isContinued = pieces.some(({ part }) => part.rows > 0)
+    const isOnly = n === 1 && isLast && !isParquet
     const part = await context.step(
       `part-${n}`,
       async ({ signal, fence }) => {
@@ -76,7 +77,8 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
         const position = { name: `${n}.${fence}`, after, upto, isFirst: n === 1, isLast, isContinued }
         return writePart({ pool, storage, job, file, ...position, hash, signal })
       },
-      { record: (tx, { rows }) => addRows(tx, environment, file, rows), withNext: n === 1 && isLast && !isParquet },
+      // The publication of a file of one part writes the number of its rows, too.
+      isOnly ? { withNext: true } : { record: (tx, { rows }) => addRows(tx, environment, file, rows) },
     )
     pieces.push({ after, upto, part })
     after = upto
