@@ -41,7 +41,8 @@ export function cancelledAt(run: Run): number | null {
 }
 
 /** Of a trial by itself: auto-renew is off now, or was off at its end. Given up billing does not cancel a trial. */
-const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null => switchedOffAt(period)
+const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null =>
+  period.fact !== null && period.givenUpAt !== null ? null : switchedOffAt(period)
 
 /** `isLoyal`: the period begins after 365 paid days of its subscription. */
 type Find = (period: KnownPeriod, isLoyal: boolean) => { source: Source; refunds: Refund[] }

@@ -82,7 +82,7 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
 }
 
 /**
- * `givenUpAt`: when a posted expiry ended billing retry. `back`: what went back of the amount. `refunds`: the ids of the refunds that name no
+ * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, which nobody had switched off. `back`: what went back of the amount. `refunds`: the ids of the refunds that name no
  * transaction and are about this period.
  */
 export type PostedPeriod = Period & {
@@ -184,5 +184,6 @@ function billed(period: PostedPeriod): PostedPeriod {
   const { givenUpAt: at, graceUntil, refundedAt, autoRenewOffAt } = period
   if (at === null) return period
   if (refundedAt !== null) return { ...period, retryAt: null }
-  return { ...period, graceUntil: graceUntil && Math.min(graceUntil, at), autoRenewing: false, autoRenewOffAt: autoRenewOffAt ?? at }
+  const ended = { ...period, graceUntil: graceUntil && Math.min(graceUntil, at), autoRenewing: false }
+  return autoRenewOffAt === null ? { ...ended, autoRenewOffAt: at } : { ...ended, givenUpAt: null }
 }
