@@ -8,8 +8,8 @@ export const BACKLOG = 20
 export const BATCH_SIZE = 200
 /** However many environments and destinations have work, so many jobs of each may be dispatched at a time. */
 const SMALLEST_SHARE = 20
-/** Of a small window, in jobs: one part in so many, so that a large one has the same. */
-const SMALLEST_PARTS = 300
+/** Of a kind with a small window it is a job for so many of the window. */
+const WINDOW_PER_SMALLEST = 300
 
 // The parameters of the statement.
 const WINDOW = '$1'
@@ -50,7 +50,7 @@ const OUTSTANDING = `outstanding as materialized (
 
 // The window of each kind with limits. What its workers cannot take while the lease of a batch lasts would be dispatched in vain.
 const WINDOWS = `windows as materialized (
-  select l.kind, l.size, m.jobs, greatest(1, least(${SMALLEST_SHARE}, m.jobs / ${SMALLEST_PARTS})) as smallest
+  select l.kind, l.size, m.jobs, greatest(1, least(${SMALLEST_SHARE}, m.jobs / ${WINDOW_PER_SMALLEST})) as smallest
   from ${LIMITS} l(kind, size, per_worker) left join (
     select k.kind, count(*) as count from (${LIVE_WORKERS}) w cross join lateral unnest(w.kinds) k(kind) group by k.kind) w on w.kind = l.kind
     cross join lateral (select least(${WINDOW}, l.per_worker * greatest(1, coalesce(w.count, 0)))::int as jobs) m

@@ -82,8 +82,8 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
 }
 
 /**
- * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, which nobody had switched off. `back`: what went back of the amount. `refunds`: the ids of the refunds that name no
- * transaction and are about this period.
+ * `givenUpAt`: when a posted expiry ended billing retry, and with it auto-renew, which nobody had switched off. `back`: what went back of the
+ * amount. `refunds`: the ids of the refunds that name no transaction and are about this period.
  */
 export type PostedPeriod = Period & {
   fact: PostedFact
