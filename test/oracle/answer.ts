@@ -129,10 +129,12 @@ function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boo
   const { window, unit, zone } = question
   const both = [preceding(window), window]
   const isOfPurchases = PURCHASE_ATTRIBUTES.includes(question.segmentation!)
-  if (question.code === 'arpu' && isOfPurchases && measured.kind === 'ratio')
-    return both.every(({ from, to }) => (measured.leftOut ?? []).every(fact => fact.at < from || fact.at >= to))
-  if (measured.kind === 'ratio')
+  if (measured.kind === 'ratio') {
+    // Money that cannot be converted is there, in no number but in `unconverted`.
+    if (both.some(({ from, to }) => measured.leftOut?.some(fact => fact.at >= from && fact.at < to))) return false
+    if (question.code === 'arpu' && isOfPurchases) return true
     return both.every(one => order(measured.over(one).denominator, ZERO) === 0 && order(measured.over(one).numerator, ZERO) === 0)
+  }
   if (MOVES_OF_MRR.includes(question.code) && measured.kind === 'flow') {
     const earlier = question.previous ? bucketsOf(both[0]!, unit, zone, now) : [both[0]!]
     return [...earlier, ...bucketsOf(window, unit, zone, now)].every(interval => cancelsOut(measured.facts, interval))
