@@ -8,7 +8,7 @@ export const BACKLOG = 20
 export const BATCH_SIZE = 200
 /** However many environments and destinations have work, so many jobs of each may be dispatched at a time. */
 const SMALLEST_SHARE = 20
-/** Of a kind with a small window it is a job for so many of the window. */
+/** Of a kind with a small window the share is smaller: one job for so many jobs of the window. */
 const WINDOW_PER_SMALLEST = 300
 
 // The parameters of the statement.
@@ -77,7 +77,7 @@ const SHARES = `turns as materialized (
 // index can be searched for the time of the statement. The condition for free is checked on the locked row; a row that another transaction
 // has locked is skipped.
 const FREE_JOBS = `free_jobs as materialized (
-  select g.no, g.kind, g.priority, g.tenant, g.destination, g.window_of_kind, d.*
+  select g.no, g.kind, g.priority, g.tenant, g.destination, g.environments, g.window_of_kind, d.*
   from shares g cross join lateral (
     select l.*, row_number() over () as nth from (
       select ctid as at, id from due
@@ -86,13 +86,14 @@ const FREE_JOBS = `free_jobs as materialized (
       order by due_at, id limit g.share for no key update skip locked) l) d
 )`
 
-// The jobs of this window. Round robin by `turn`: it interleaves the environments, and the destinations of each environment.
+// The jobs of this window. Round robin by `turn`: it interleaves the environments, and the destinations of each environment. However small the
+// window of a kind is, each environment has a job in it: none waits for the whole backlog of others.
 const CHOSEN = `in_turn as (
   select *, row_number() over (partition by tenant order by nth, destination) as turn from free_jobs
 ), in_order as (
   select *, row_number() over (partition by kind order by priority, turn, id) as place from in_turn
 ), chosen as materialized (
-  select no, kind, priority, at, turn from in_order where place <= window_of_kind order by priority, turn, id limit ${WINDOW}
+  select no, kind, priority, at, turn from in_order where place <= greatest(window_of_kind, environments) order by priority, turn, id limit ${WINDOW}
 )`
 
 // The groups whose jobs the caller claims at once, which spares the jobs the queue and, above all, the backlog of another tenant in it: where
