@@ -1,7 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { slugsSql } from '../events/catalogue.ts'
-import { REFUND_FACTS, SUPERSEDED, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { NOT_SUPERSEDED, postedOf, REFUND_FACTS, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 
 // A refund without an amount refunds what is left of the transaction; the refunds of one transaction never exceed its amount. What is taken back
@@ -11,12 +10,13 @@ const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) a
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
     least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
-  from purchases p cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
-  where p.environment = $1 and p.user_id = k.user_id and not p.is_family_shared
+  from (select * from purchases where environment = $1 and user_id >= k.user_id and user_id <= k.user_id order by user_id, purchased_at, id) p
+  cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
+  where not p.is_family_shared
   union all
   select coalesce(e.transaction_date, e.happened_at), coalesce(e.price, 0), e.currency, e.product_id, coalesce(e.price * r.rate, e.price_usd), 0, e.id
-  from events e cross join lateral (select usd_rate(e.currency, ${DAY('e')}) as rate) r
-  where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(TRANSACTION_FACTS)}) and not ${SUPERSEDED}`
+  from ${postedOf('k.user_id', TRANSACTION_FACTS)} e cross join lateral (select usd_rate(e.currency, ${DAY('e')}) as rate) r
+  where ${NOT_SUPERSEDED}`
 
 // In the currency of the transaction and at the rate of its day, so a full refund equals the payment. A refund without its transaction has its own.
 const POSTED_REFUNDS = `
@@ -30,11 +30,11 @@ const POSTED_REFUNDS = `
         clamped_sum(case when e.name = 'refund_reversed' then -coalesce(e.price, 'infinity') else coalesce(-e.price, t.price, 0) end, t.price
           order by e.happened_at, e.id) as back,
         sum(-e.price_usd) as back_usd
-      from events e left join lateral (
+      from ${postedOf('k.user_id', REFUND_FACTS)} e left join lateral (
         select b.price, b.price_usd, b.currency, ${DAY('b')} as day from events b
         where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and b.user_id = e.user_id
           and b.purchase is null limit 1) t on true
-      where e.environment = $1 and e.user_id = k.user_id and e.purchase is null and e.name in (${slugsSql(REFUND_FACTS)}) and not ${SUPERSEDED}
+      where ${NOT_SUPERSEDED}
       group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) sums) of_transaction`
 
 /**

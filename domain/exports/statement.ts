@@ -81,13 +81,13 @@ const EVENTS_FROM = (onlyValues: boolean) => `
     ${onlyValues ? `and e.name in (${VALUE_SLUGS.map(slug => `'${slug}'`).join(', ')})` : ''}
   order by e.received_at, e.partition, e.log_offset`
 
-// The same rule as the segment metric `subscription_state`. The SQL function of that name would be called for every subscription.
+// The same rule as the segment metric `subscription_state`.
 const CUSTOMER_FACTS = `
   select round(u.net_payments_usd, 2) as revenue_usd, u.payments_count as purchases, coalesce((
     select b.state from (
       select case when t.state = 'paid' then 'active' when t.state in ('grace', 'retry') then 'billing_retry' when t.state = 'trial' then 'trial'
         when t.state = 'ended' and t.ever_paid then 'expired' end as state
-      from (select s.ever_paid, s.states[(select count(*)::int from unnest(s.state_at) a where a <= n.now)] as state
+      from (select s.ever_paid, subscription_state(s.state_at, s.states, n.now) as state
             from subscriptions s where s.environment = u.environment and s.user_id = u.id) t) b
     where b.state is not null order by array_position(array['active', 'billing_retry', 'trial', 'expired'], b.state) limit 1), 'none') as subscription_state`
 

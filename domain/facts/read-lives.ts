@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
-import { postedFacts, REFUND_FACTS, SUPERSEDED, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { NOT_SUPERSEDED, postedFacts, postedOf, REFUND_FACTS, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
 
@@ -13,16 +13,13 @@ const USERS = `
   from unnest($2::bigint[]) k(no) cross join lateral (
     select * from users where no = k.no and environment = $1 limit 1) u`
 
-// The condition on names is that of the index: the events of one user are read one user after the other, without a look at others.
 const TRANSACTIONS = `
   select e.id, e.user_id, e.name, e.platform, e.transaction_id as transaction, ${epoch('e.happened_at')} as at,
     ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins, e.price::text, e.currency, e.proceeds::text, e.price_usd::text,
     e.proceeds_usd::text, e.product_id, e.screen_id, e.country, e.app_version, e.locale, e.known_country, e.known_app_version,
     e.known_locale, ${epoch('e.received_at')} as recorded
-  from unnest($2::text[]) k(user_id) cross join lateral (
-    select * from events where environment = $1 and user_id = k.user_id and purchase is null
-      and name in (${slugsSql([...TRANSACTION_FACTS, ...REFUND_FACTS])}) offset 0) e
-  where (select 1 from purchases where environment = $1 limit 1) is null or not ${SUPERSEDED}
+  from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', [...TRANSACTION_FACTS, ...REFUND_FACTS])} e
+  where ${NOT_SUPERSEDED}
   order by e.happened_at, e.id`
 
 /** The names of the events that say that a user saw a screen. */
@@ -33,10 +30,12 @@ export const isScreenEvent = (name: string): boolean => screenEvents.has(name)
 /** In SQL: the screen of an event `e`. */
 export const SCREEN_OF = `coalesce(e.screen_id, e.properties ->> 'screen_id')`
 
+// As in `postedOf`, an ordered range for plans without statistics.
 const SCREENS = `
   select e.user_id, ${epoch('e.happened_at')} as at, ${SCREEN_OF} as screen
   from unnest($2::text[]) k(user_id) cross join lateral (
-    select * from events where environment = $1 and user_id = k.user_id and name in (${slugsSql(SCREEN_EVENTS)}) offset 0) e
+    select * from events where environment = $1 and user_id >= k.user_id and user_id <= k.user_id and name in (${slugsSql(SCREEN_EVENTS)})
+    order by user_id, happened_at) e
   where ${SCREEN_OF} is not null`
 
 /** Everything that is known of the users, in five statements. A user who does not exist any more is left out. The users are locked. */

@@ -49,7 +49,7 @@ export async function deleteProduct(tx: Tx, environment: Environment, id: string
 
 /**
  * A purchase of one of these products that gives a user access now: an entitlement lists the product, and the purchase belongs to a user or
- * is shared with one. Null when there is none. The function `linked_product` costs 50 µs a purchase, so it is called last. `now` is a
+ * is shared with one. Null when there is none. The function `linked_product` costs 5 µs a purchase, so it is called last. `now` is a
  * subquery, so that purchases without access are filtered out before.
  */
 export async function purchaseGivingAccess(tx: Tx, environment: Environment, products: string[]): Promise<Holder | null> {

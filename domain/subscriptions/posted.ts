@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
+import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
 import type { Period } from './period.ts'
 
@@ -57,13 +58,22 @@ export const isFact = ({ item, user, purchase }: Entry): boolean =>
 export const STORE_OF = (platform: string) =>
   `case ${platform} when 'iOS' then 'app_store' when 'Android' then 'play_store' when 'Stripe' then 'stripe' when 'Paddle' then 'paddle' end`
 
-/** SQL: whether a recorded purchase has the same (platform, transaction id) as the event `e`. Only the purchase counts then. */
-export const SUPERSEDED = `exists (select 1 from purchases sp where sp.environment = e.environment and sp.platform = ${STORE_OF('e.platform')}
-  and coalesce(sp.transaction_id, sp.order_id) = e.transaction_id)`
+// Without statistics a plan may take any index of the environment for as good as that of the user or of the transaction, and read all of it. Only
+// one index has the order of each of these ranges.
+
+/** SQL: the posted events of a user with one of these names. */
+export const postedOf = (user: string, names: readonly string[]): string =>
+  `(select * from events where environment = $1 and user_id >= ${user} and user_id <= ${user} and purchase is null
+      and name in (${slugsSql(names)}) order by user_id, happened_at)`
+
+/** SQL: whether no recorded purchase has the same (platform, transaction id) as the event `e`. If one has, only the purchase counts. */
+export const NOT_SUPERSEDED = `((select 1 from purchases where environment = $1 limit 1) is null or (
+    select 1 from purchases sp where sp.environment = $1 and sp.platform = ${STORE_OF('e.platform')}
+      and coalesce(sp.transaction_id, sp.order_id) >= e.transaction_id and coalesce(sp.transaction_id, sp.order_id) <= e.transaction_id
+    order by coalesce(sp.transaction_id, sp.order_id) limit 1) is null)`
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-// offset 0 makes Postgres read the events of one user after the other. Without statistics a plain join may read the whole environment.
 /** The posted events about the users' subscriptions, without those that a recorded purchase supersedes. */
 export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<PostedFact[]> {
   const { rows } = await tx.query<Omit<PostedFact, 'amount'> & { amount: string | null }>({
@@ -72,10 +82,7 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
              ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
              ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace,
              e.transaction_id as transaction, abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id
-           from unnest($2::text[]) k(user_id) cross join lateral (
-             select * from events where environment = $1 and user_id = k.user_id and purchase is null
-               and name in (${SUBSCRIPTION_FACTS.map(name => `'${name}'`).join(', ')}) offset 0) e
-           where (select 1 from purchases where environment = $1 limit 1) is null or not ${SUPERSEDED}`,
+           from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', SUBSCRIPTION_FACTS)} e where ${NOT_SUPERSEDED}`,
     values: [environment, users],
   })
   return rows.map(({ amount, ...row }) => ({ ...row, amount: amount === null ? null : scaled(amount, 6) }))
