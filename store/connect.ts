@@ -14,7 +14,13 @@ const INT8_ARRAY = 1016
 /** `2026-03-01 09:00:00.123+00` -> `2026-03-01T09:00:00Z`: the format of the API, without fractions (never rounded up to the next second). */
 export const apiTime = (text: string): string => `${text.slice(0, 10)}T${text.slice(11, 19)}Z`
 
-const numbers = (text: string): number[] => (text === '{}' ? [] : text.slice(1, -1).split(',').map(Number))
+const numbers = (text: string): (number | null)[] =>
+  text === '{}'
+    ? []
+    : text
+        .slice(1, -1)
+        .split(',')
+        .map(number => (number === 'NULL' ? null : Number(number)))
 
 // For each pool and not global: pg-boss is in the same process and expects Date objects.
 const types: pg.CustomTypesConfig = {

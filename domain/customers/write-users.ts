@@ -1,3 +1,4 @@
+import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { findUsers } from '../events/look-up.ts'
@@ -9,7 +10,7 @@ const columnType = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'te
 
 const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) => {
   const value = traits[name]
-  if (Array.isArray(value)) return `{${value.map(time => time ?? 'null').join()}}`
+  if (Array.isArray(value)) return `{${Array.from(value, time => time ?? 'null').join()}}`
   return typeof value === 'number' ? isoMicros(value) : value
 }
 
@@ -39,7 +40,7 @@ export async function writeUsers(tx: Tx, environment: Environment, users: Map<st
   const written = await tx.query({
     name: 'write-users',
     text: WRITE,
-    values: [environment, [...users.keys()], ...TRAIT_FIELDS.map(name => all.map(traits => columnValue(traits, name) ?? null))],
+    values: [environment, [...users.keys()], ...TRAIT_FIELDS.map(name => arrayOf(all, traits => columnValue(traits, name)))],
   })
   if (written.rowCount !== users.size) throw new Error(`${written.rowCount} of ${users.size} users were written: the users were not locked`)
 }

@@ -29,11 +29,13 @@ export type UserTraits = { [field in Field]: string | null } & { told_times: (nu
 /** The columns of `users` that the traits fill. */
 export const TRAIT_FIELDS = [...FIELDS, 'told_times', 'last_seen_at'] as const
 
-export const NO_TRAITS: UserTraits = {
+const NOTHING_TOLD = {
   ...(Object.fromEntries(FIELDS.map(field => [field, null])) as { [field in Field]: null }),
-  told_times: FIELDS.map(() => null),
   last_seen_at: null,
 }
+
+/** Of a user of whom nothing is told yet. */
+export const noTraits = (): UserTraits => ({ ...NOTHING_TOLD, told_times: FIELDS.map(() => null) })
 
 /** For users who were written last before each value had its own time: one time for the last known values, and two for the first known ones. */
 const TOLD_TOGETHER = Object.entries({ known_at: LATEST, attributed_at: FIRST, first_known_at: ORIGINS })
@@ -43,7 +45,7 @@ const TOLD_TOGETHER = Object.entries({ known_at: LATEST, attributed_at: FIRST, f
 /** Of `users u`. */
 export const TRAIT_COLUMNS = [
   ...FIELDS.map(field => `u.${field}`),
-  `coalesce(u.told_times, ${TOLD_TOGETHER})::float8[] as told_times`,
+  `coalesce(u.told_times, ${TOLD_TOGETHER}) as told_times`,
   '(extract(epoch from u.last_seen_at) * 1000000)::bigint as last_seen_at',
 ].join(', ')
 
@@ -64,16 +66,18 @@ export type Told = 'news' | 'time' | 'nothing'
 
 const most = (one: Told, other: Told): Told => (one === 'news' || other === 'nothing' ? one : other)
 
+const PLACES = Object.fromEntries(FIELDS.map((field, place) => [field, place])) as { [field in Field]: number }
+
 function tell(traits: UserTraits, field: Field, value: string | undefined, at: number, counts: (told: number) => boolean): Told {
   if (value === undefined) return 'nothing'
-  const place = FIELDS.indexOf(field)
+  const place = PLACES[field]
   const told = traits.told_times[place] ?? null
   const isKnown = traits[field] !== null
   if (isKnown && told !== null && !counts(told)) return 'nothing'
   if (isKnown && told === at && traits[field] === value) return 'nothing'
   const isNews = traits[field] !== value
   traits[field] = value
-  traits.told_times = traits.told_times.with(place, at)
+  traits.told_times[place] = at
   return isNews ? 'news' : 'time'
 }
 

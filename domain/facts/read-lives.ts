@@ -1,7 +1,17 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
-import { NOT_SUPERSEDED, postedFacts, postedOf, REFUND_FACTS, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import {
+  FACT_COLUMNS,
+  type FactRow,
+  factOf,
+  isSubscriptionFact,
+  NOT_SUPERSEDED,
+  POSTED_FACTS,
+  postedOf,
+  REFUND_FACTS,
+  TRANSACTION_FACTS,
+} from '../subscriptions/posted.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
 
@@ -13,14 +23,14 @@ const USERS = `
   from unnest($2::bigint[]) k(no) cross join lateral (
     select * from users where no = k.no and environment = $1 limit 1) u`
 
-const TRANSACTIONS = `
-  select e.id, e.user_id, e.name, e.platform, e.transaction_id as transaction, ${epoch('e.happened_at')} as at,
-    ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins, e.price::text, e.currency, e.proceeds::text, e.price_usd::text,
-    e.proceeds_usd::text, e.product_id, e.screen_id, e.country, e.app_version, e.locale, e.known_country, e.known_app_version,
-    e.known_locale, ${epoch('e.received_at')} as recorded
-  from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', [...TRANSACTION_FACTS, ...REFUND_FACTS])} e
+const EVENTS = `
+  select ${FACT_COLUMNS}, e.price::text, e.currency, e.proceeds::text, e.price_usd::text, e.proceeds_usd::text, e.product_id, e.screen_id,
+    e.country, e.app_version, e.locale, e.known_country, e.known_app_version, e.known_locale
+  from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', POSTED_FACTS)} e
   where ${NOT_SUPERSEDED}
   order by e.happened_at, e.id`
+
+const transactionFacts = new Set<string>([...TRANSACTION_FACTS, ...REFUND_FACTS])
 
 /** The names of the events that say that a user saw a screen. */
 const SCREEN_EVENTS = ['screen_shown', 'screen_interacted'] as const
@@ -38,22 +48,24 @@ const SCREENS = `
     order by user_id, happened_at) e
   where ${SCREEN_OF} is not null`
 
-/** Everything that is known of the users, in five statements. A user who does not exist any more is left out. The users are locked. */
+/** Everything that is known of the users, in four statements. A user who does not exist any more is left out. The users are locked. */
 export async function readLives(tx: Tx, environment: Environment, numbers: number[]): Promise<Life[]> {
   const { rows: users } = await tx.query<Origin>({ name: 'fold-users', text: USERS, values: [environment, numbers] })
   const ids = users.map(({ id }) => id)
   const values = [environment, ids]
   const purchases = Map.groupBy(await recordedPurchases(tx, environment, ids), ({ user_id }) => user_id!)
-  const posted = Map.groupBy(await postedFacts(tx, environment, ids), ({ user_id }) => user_id)
-  const { rows: events } = await tx.query<PostedTransaction>({ name: 'fold-transactions', text: TRANSACTIONS, values })
+  const { rows: events } = await tx.query<FactRow & PostedTransaction>({ name: 'fold-events', text: EVENTS, values })
   const { rows: seen } = await tx.query<ScreenSeen & { user_id: string }>({ name: 'fold-screens', text: SCREENS, values })
-  const transactions = Map.groupBy(events, ({ user_id }) => user_id)
+  const posted = Map.groupBy(events.map(factOf), ({ user_id }) => user_id)
   const screens = Map.groupBy(seen, ({ user_id }) => user_id)
-  return users.map(user => ({
-    user,
-    purchases: purchases.get(user.id) ?? [],
-    posted: posted.get(user.id) ?? [],
-    transactions: transactions.get(user.id) ?? [],
-    screens: screens.get(user.id) ?? [],
-  }))
+  return users.map(user => {
+    const events = posted.get(user.id) ?? []
+    return {
+      user,
+      purchases: purchases.get(user.id) ?? [],
+      posted: events.filter(isSubscriptionFact),
+      transactions: events.filter(({ name }) => transactionFacts.has(name)),
+      screens: screens.get(user.id) ?? [],
+    }
+  })
 }

@@ -3,7 +3,7 @@ import { transactionKey } from '../events/entry.ts'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../events/item.ts'
 import type { FoundUser, LookUp } from '../events/look-up.ts'
 import { isCurrency, NO_CURRENCY } from '../events/money.ts'
-import { NO_TRAITS } from '../events/traits.ts'
+import { noTraits } from '../events/traits.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import type { Detail } from '../refusal.ts'
 import { micros } from '../time/instant.ts'
@@ -20,7 +20,7 @@ export type NewItem = {
 /** `repeats`: for an item that repeats an earlier item of the batch, the index of both. */
 type Validated = { results: (ItemResult | undefined)[]; repeats: Map<number, number>; newItems: NewItem[] }
 
-const newUser = (identity: string): FoundUser => ({ id: '', identity_id: identity, ...NO_TRAITS })
+const newUser = (identity: string): FoundUser => ({ id: '', identity_id: identity, ...noTraits() })
 
 const CONFLICT = 'exists already with another event_name, user or happened_at'
 const conflict: ItemError = {

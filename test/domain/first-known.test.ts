@@ -1,14 +1,12 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { NO_TRAITS, TRAIT_FIELDS, type UserTraits, updateOrigin, updateTraits } from '../../domain/events/traits.ts'
+import { noTraits, TRAIT_FIELDS, type UserTraits, updateOrigin, updateTraits } from '../../domain/events/traits.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 
 type Said = Parameters<typeof updateTraits>[1]
 
-const nothing = (): UserTraits => ({ ...NO_TRAITS })
-
 function tellAll(events: { said: Said; at: number }[]): UserTraits {
-  const traits = nothing()
+  const traits = noTraits()
   for (const { said, at } of events) {
     updateTraits(traits, said, at)
     updateOrigin(traits, said, at)
@@ -23,7 +21,7 @@ test('stored times stand in this order', () => {
 })
 
 test('the platform of the oldest event is the first known, also when a newer one said the same before', () => {
-  const traits = nothing()
+  const traits = noTraits()
   updateOrigin(traits, { platform: 'iOS' }, 30)
   updateOrigin(traits, { platform: 'iOS' }, 10)
   updateOrigin(traits, { platform: 'Paddle' }, 20)
