@@ -2,12 +2,12 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import {
-  FACT_COLUMNS,
-  type FactRow,
-  factOf,
   isSubscriptionFact,
   NOT_SUPERSEDED,
+  POSTED_COLUMNS,
   POSTED_FACTS,
+  type PostedRow,
+  postedFact,
   postedOf,
   REFUND_FACTS,
   TRANSACTION_FACTS,
@@ -24,7 +24,7 @@ const USERS = `
     select * from users where no = k.no and environment = $1 limit 1) u`
 
 const EVENTS = `
-  select ${FACT_COLUMNS}, e.price::text, e.currency, e.proceeds::text, e.price_usd::text, e.proceeds_usd::text, e.product_id, e.screen_id,
+  select ${POSTED_COLUMNS}, e.price::text, e.currency, e.proceeds::text, e.price_usd::text, e.proceeds_usd::text, e.product_id, e.screen_id,
     e.country, e.app_version, e.locale, e.known_country, e.known_app_version, e.known_locale
   from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', POSTED_FACTS)} e
   where ${NOT_SUPERSEDED}
@@ -54,9 +54,9 @@ export async function readLives(tx: Tx, environment: Environment, numbers: numbe
   const ids = users.map(({ id }) => id)
   const values = [environment, ids]
   const purchases = Map.groupBy(await recordedPurchases(tx, environment, ids), ({ user_id }) => user_id!)
-  const { rows: events } = await tx.query<FactRow & PostedTransaction>({ name: 'fold-events', text: EVENTS, values })
+  const { rows: events } = await tx.query<PostedRow & PostedTransaction>({ name: 'fold-events', text: EVENTS, values })
   const { rows: seen } = await tx.query<ScreenSeen & { user_id: string }>({ name: 'fold-screens', text: SCREENS, values })
-  const posted = Map.groupBy(events.map(factOf), ({ user_id }) => user_id)
+  const posted = Map.groupBy(events.map(postedFact), ({ user_id }) => user_id)
   const screens = Map.groupBy(seen, ({ user_id }) => user_id)
   return users.map(user => {
     const events = posted.get(user.id) ?? []

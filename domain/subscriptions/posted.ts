@@ -80,23 +80,23 @@ export const NOT_SUPERSEDED = `((select 1 from purchases where environment = $1 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
 /** The columns of a `PostedFact`, of the event `e`; its amount as a text. */
-export const FACT_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
+export const POSTED_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
   ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
   ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace, e.transaction_id as transaction,
   abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id`
 
-export type FactRow = Omit<PostedFact, 'amount'> & { amount: string | null }
-export const factOf = <Row extends FactRow>(row: Row) => ({ ...row, amount: row.amount === null ? null : scaled(row.amount, 6) })
+export type PostedRow = Omit<PostedFact, 'amount'> & { amount: string | null }
+export const postedFact = <Row extends PostedRow>(row: Row) => ({ ...row, amount: row.amount === null ? null : scaled(row.amount, 6) })
 
 /** The posted events about the users' subscriptions, without those that a recorded purchase supersedes. */
 export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<PostedFact[]> {
-  const { rows } = await tx.query<FactRow>({
+  const { rows } = await tx.query<PostedRow>({
     name: 'posted-facts',
-    text: `select ${FACT_COLUMNS}
+    text: `select ${POSTED_COLUMNS}
            from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', SUBSCRIPTION_FACTS)} e where ${NOT_SUPERSEDED}`,
     values: [environment, users],
   })
-  return rows.map(factOf)
+  return rows.map(postedFact)
 }
 
 /**
