@@ -66,17 +66,19 @@ async function readForTen(pool: Pool): Promise<[string, number][]> {
   return TABLES.map(table => [table, after[table]! - before[table]!])
 }
 
+// While another transaction on this server is older, the marks of the 401 users that are folded before are read, too, four times. A plan that reads
+// all marks reads 2,980 more.
+const most = (table: string) => (table === 'stale_users' ? 2_400 : 200)
+
 test('a fold reads the facts and the marks of its users alone', async () => {
   for (const table of TABLES) await api.pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
   const [early, later] = [worker(), worker()]
   await sell(1)
   await fold(early, 1)
   await sell(2_000)
-  await fold(later, 2_000)
+  await fold(later, 400)
   await recordPurchases(300)
-  await sell(2_000)
-  // Ten users among 4,001, of whom at least 1,200 are marked: at most eighty times ten are folded. Deleted marks are read, too, until no snapshot of
-  // Postgres's own analyzing may need them.
-  const few = TABLES.map(table => [table, expect.toSatisfy(n => n <= 200)])
-  for (const pool of [early, later]) await expect.poll(() => readForTen(pool), { interval: 500, timeout: 20_000 }).toEqual(few)
+  await sell(1_400)
+  const few = TABLES.map(table => [table, expect.toSatisfy(n => n <= most(table))])
+  for (const pool of [early, later]) expect(await readForTen(pool)).toEqual(few)
 })
