@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { NOT_SUPERSEDED, postedOf, REFUND_FACTS, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { purchasesOf } from '../subscriptions/recorded.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 
 // A refund without an amount refunds what is left of the transaction; the refunds of one transaction never exceed its amount. What is taken back
@@ -10,7 +11,7 @@ const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) a
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
     least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
-  from (select * from purchases where environment = $1 and user_id >= k.user_id and user_id <= k.user_id order by user_id, purchased_at, id) p
+  from ${purchasesOf('k.user_id')} p
   cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
   where not p.is_family_shared
   union all

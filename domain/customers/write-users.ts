@@ -10,6 +10,7 @@ const columnType = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'te
 
 const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) => {
   const value = traits[name]
+  // A list that was stored before there was a further field may have holes.
   if (Array.isArray(value)) return `{${Array.from(value, time => time ?? 'null').join()}}`
   return typeof value === 'number' ? isoMicros(value) : value
 }

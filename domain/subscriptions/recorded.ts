@@ -4,7 +4,10 @@ import { compareAmounts } from '../events/money.ts'
 import { LAST_MS, type Period, parseTime } from './period.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
 
-// An ordered range: without statistics a plan may take any index of the environment for as good as that of users.
+/** SQL: the recorded purchases of a user. An ordered range, as of `postedOf`. */
+export const purchasesOf = (user: string): string =>
+  `(select * from purchases where environment = $1 and user_id >= ${user} and user_id <= ${user} order by user_id, purchased_at, id)`
+
 /**
  * All recorded purchases of the users, by lineage and in the order of their periods. Purchases with the same begin are sorted by their
  * values and not by arrival, so the result does not depend on the order of recording.
@@ -13,9 +16,7 @@ export async function recordedPurchases(tx: Tx, environment: Environment, users:
   const { rows } = await tx.query<PurchaseRow>({
     name: 'recorded-purchases',
     text: `select ${PURCHASE_COLUMNS} from unnest($2::text[]) k(user_id)
-           cross join lateral (
-             select * from purchases where environment = $1 and user_id >= k.user_id and user_id <= k.user_id
-             order by user_id, purchased_at, id) p
+           cross join lateral ${purchasesOf('k.user_id')} p
            join lineages l on l.id = p.lineage
              order by p.lineage, p.purchased_at, p.expires_at, coalesce(p.transaction_id, p.order_id, p.store_product_id) collate "C", p.id`,
     values: [environment, users],

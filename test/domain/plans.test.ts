@@ -7,11 +7,9 @@ import type { CustomerSelection } from '../../domain/customers/selection.ts'
 import type { EventInput } from '../../domain/events/item.ts'
 import { listEvents } from '../../domain/events/list.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
-import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { connect, type Pool } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
-import { APP_SECRET } from '../harness/api.ts'
+import { APP_SECRET, newProject } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
 import { rowsRead } from '../harness/rows-read.ts'
@@ -29,8 +27,7 @@ beforeAll(async () => {
   // One connection each, so that later statements use the plans of this one.
   pool = connect({ url: database.url, max: 1 })
   listing = connect({ url: database.url, max: 1, planOnce: true })
-  const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Plans' }))
-  environment = (await pool.query('select min(id) as id from environments where project = $1', [project.id])).rows[0].id
+  environment = (await newProject(pool, secretsFrom(APP_SECRET))).production
   // Almost empty: a cursor must refer to a user.
   await pool.query(
     `insert into users (environment, id, created_at, last_seen_at, payments_count, last_payment_at, purchase_currency, purchase_product_id,

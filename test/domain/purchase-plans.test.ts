@@ -1,12 +1,11 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { EventInput } from '../../domain/events/item.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
-import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { createPurchase } from '../../domain/purchases/create.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { APP_SECRET } from '../harness/api.ts'
+import { APP_SECRET, newProject } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { item } from '../harness/events.ts'
 
@@ -32,8 +31,7 @@ beforeAll(async () => {
   database = await freshDatabase()
   pool = connect({ url: database.url, max: 1 })
   for (const table of ['users', 'purchases', 'events']) await pool.query(`alter table ${table} set (autovacuum_enabled = false)`)
-  const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Plans' }))
-  environment = (await pool.query('select min(id) as id from environments where project = $1', [project.id])).rows[0].id
+  environment = (await newProject(pool, secretsFrom(APP_SECRET))).production
   await pool.query(FILL, [environment])
   await pool.query(
     `insert into products (environment, id, type, duration, apple_product_id, created_at, updated_at)

@@ -1,11 +1,9 @@
 // A filter that few deliveries meet reads few rows, also without statistics.
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { listDeliveries } from '../../domain/deliveries/list.ts'
-import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { connect, type Pool } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
-import { APP_SECRET } from '../harness/api.ts'
+import { APP_SECRET, newProject } from '../harness/api.ts'
 import { freshDatabase } from '../harness/database.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
@@ -19,8 +17,7 @@ beforeAll(async () => {
   database = await freshDatabase()
   await database.pool.query('alter table deliveries set (autovacuum_enabled = false)')
   pool = connect({ url: database.url, max: 1 })
-  const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Plans' }))
-  environment = (await pool.query('select min(id) as id from environments where project = $1', [project.id])).rows[0].id
+  environment = (await newProject(pool, secretsFrom(APP_SECRET))).production
   integration = await storedIntegration(pool, environment, { slug: 'webhooks' })
   await pool.query(
     `insert into deliveries (environment, id, integration, source, event_id, event_name, partition, log_offset, status, replay_id, created_at)

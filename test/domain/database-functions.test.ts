@@ -1,11 +1,9 @@
 // Which product a purchase belongs to, and the state of a subscription, as the database's own functions say them.
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createProject } from '../../domain/projects/create.ts'
 import { secretsFrom } from '../../domain/projects/secrets.ts'
 import { connect, type Pool } from '../../store/connect.ts'
-import { transaction } from '../../store/transaction.ts'
-import { APP_SECRET } from '../harness/api.ts'
+import { APP_SECRET, newProject } from '../harness/api.ts'
 import { type FreshDatabase, freshDatabase } from '../harness/database.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 
@@ -15,8 +13,7 @@ let environment: number
 beforeAll(async () => {
   database = await freshDatabase()
   pool = connect({ url: database.url, max: 1 })
-  const project = await transaction(pool, tx => createProject(tx, secretsFrom(APP_SECRET), { name: 'Links' }))
-  environment = (await pool.query('select min(id) as id from environments where project = $1', [project.id])).rows[0].id
+  environment = (await newProject(pool, secretsFrom(APP_SECRET))).production
 })
 afterAll(async () => {
   await pool.end()
