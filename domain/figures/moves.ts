@@ -10,3 +10,6 @@ export function movesSql(row: string): string {
   return `case when ${row}.a_amount is null and ${row}.b_amount is null then ${MOVES.none} when ${row}.b_amount is null then ${MOVES.gain}
     when ${row}.a_amount is null then ${MOVES.loss} when ${isSame} then ${MOVES.samePrice} else ${MOVES.other} end`
 }
+
+/** SQL of Postgres: a change is of the state, or of whether it renews. Most changes are renewals, which are neither. */
+export const isStepSql = (row: string): string => `(${row}.a_state, ${row}.a_renewing) is distinct from (${row}.b_state, ${row}.b_renewing)`

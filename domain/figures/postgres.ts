@@ -4,7 +4,8 @@ import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../store/connect.ts
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
 import { momentOf } from './moment.ts'
-import { movesSql } from './moves.ts'
+import { isStepSql, movesSql } from './moves.ts'
+import { soldAsSql } from './sold-as.ts'
 import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
 const { BOOL, INT2, INT4, INT8, NUMERIC } = pg.types.builtins
@@ -65,6 +66,9 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     sum: expression => `sum(${expression})`,
     small: expression => expression,
     moves: movesSql,
+    isStep: isStepSql,
+    soldAs: soldAsSql,
+    sincePaid: row => `(${row}.happened - ${row}.paid_before)`,
   }
 }
 
@@ -72,16 +76,21 @@ function sourceOf(snapshot: Snapshot): FactSource {
   const { tx, environment, generation, foldVersion, asOf } = snapshot
   const dialect = dialectOf(environment, generation)
   const { tables } = dialect
+  const query: FactSource['query'] = async statement => {
+    await limitTime(snapshot)
+    const { rows } = await tx.query<FigureRow>({ ...withRelations(statement), types: exactTypes })
+    return rows
+  }
   return {
     driver: 'postgres',
     dialect,
     asOf,
     foldVersion,
     extent: null,
-    async query(statement) {
-      await limitTime(snapshot)
-      const { rows } = await tx.query<FigureRow>({ ...withRelations(statement), types: exactTypes })
-      return rows
+    query,
+    async columns(statement) {
+      const rows = await query(statement)
+      return { rows: rows.length, column: name => rows.map(row => row[name]!) }
     },
     async activeTimes({ starts, end }, now) {
       const [from, to] = [starts[0]!, Math.min(end, now + 1)]

@@ -3,6 +3,8 @@ import type { Grid } from './buckets.ts'
 /** A value of a result row. Whole numbers of any size are bigint; there are no floats. */
 export type Value = bigint | string | boolean | null
 export type FigureRow = Record<string, Value>
+/** An answer of many rows by its columns: those of whole numbers of at most 32 bits may be numbers. */
+export type FigureColumns = { rows: number; column(name: string): readonly (Value | number)[] }
 
 /**
  * A small relation that a statement brings along, named as a table in its text: factors of exchange, durations of products, sets of users,
@@ -33,6 +35,12 @@ export type Dialect = {
   isColumnar: boolean
   /** How a change `row` moves the monthly amount: a number of `MOVES`. */
   moves(row: string): string
+  /** Whether a change `row` is of the state of its subscription, or of whether it renews. */
+  isStep(row: string): string
+  /** How a transaction `row` is sold: a number of `SOLD_AS`. */
+  soldAs(row: string): string
+  /** How long before a transaction `row` its user paid for the one before; null: never. */
+  sincePaid(row: string): string
 }
 
 /**
@@ -71,6 +79,7 @@ export type FactSource = {
   /** null: the driver would have to read every fact to know. */
   extent: FactExtent | null
   query(statement: FigureStatement): Promise<FigureRow[]>
+  columns(statement: FigureStatement): Promise<FigureColumns>
   /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
   activeTimes(grid: Grid, now: number): Promise<ActiveTimes>
   /** The sides that stood at the last time up to `at` for which the driver keeps them; null: it does not. `now`: the last second of facts. */

@@ -2,6 +2,7 @@ import { type ProceedsRates, SHARE_PLACES } from '../../events/money.ts'
 import { PLATFORMS, type Platform } from '../../platform.ts'
 import { FACTOR_PLACES } from '../../rates/factors.ts'
 import { type Exchange, factorKey, GIVEN_USD, hasFactor } from '../exchange.ts'
+import { SOLD_AS } from '../sold-as.ts'
 import type { Dialect, FactSource } from '../source.ts'
 
 /** Amounts are millionths; a factor of exchange has 15 decimals. */
@@ -86,9 +87,6 @@ export const isUnrated = (side: SideName = ''): string => `coalesce(f${side}.rat
 export const isLeftOut = (row: string, side: SideName = ''): string =>
   `${isUnrated(side)} and ${row}.${side}usd_given is null and ${row}.${side}amount <> 0`
 
-/** How a transaction is sold, by number: what decides the share that a store leaves. */
-const [STATED, ONE_TIME, LOYAL, RECURRING] = [1, 2, 3, 4]
-
 /** What is multiplied by the share of `proceedsShare` and converted: the proceeds as stated, else the amount. */
 export const proceedsBaseSql = (row: string, money: MoneySql): string =>
   money.areProceedsStated === false
@@ -102,22 +100,26 @@ export async function sharesOf(source: FactSource, rates: ProceedsRates): Promis
 }
 
 /** The share of a platform that counts where no proceeds are stated, in 10^-SHARE_PLACES: without a platform all of it. */
-export function platformShareSql(row: string, { shares }: Pick<MoneySql, 'shares'>): string {
+export function platformShareSql(row: string, { shares, dialect }: Pick<MoneySql, 'shares' | 'dialect'>): string {
   const cases = [...shares].map(
     ([platform, { recurring, loyal, oneTime }]) =>
-      `when ${platform} then case when ${row}.subscription is null then ${oneTime} when ${row}.is_loyal then ${loyal} else ${recurring} end`,
+      `when ${platform} then case ${dialect.soldAs(row)} when ${SOLD_AS.oneTime} then ${oneTime} when ${SOLD_AS.loyal} then ${loyal} else ${recurring} end`,
   )
   return cases.length === 0 ? String(WHOLE_SHARE) : `case ${row}.platform ${cases.join(' ')} else ${WHOLE_SHARE} end`
 }
 
+/** Stands in place of a number of SOLD_AS where proceeds are stated. */
+const STATED = 0
+
 /** All of the proceeds that are stated, else the share of the platform. */
 export function proceedsShare(row: string, money: MoneySql): Multiplier {
   const isStated = money.areProceedsStated === false ? null : `${ifRated(money, `${row}.proceeds`, `${row}.proceeds_usd`)} is not null`
-  const soldAs = `case ${isStated ? `when ${isStated} then ${STATED} ` : ''}when ${row}.subscription is null then ${ONE_TIME} when ${row}.is_loyal then ${LOYAL} else ${RECURRING} end`
+  const own = money.dialect.soldAs(row)
+  const soldAs = isStated ? `case when ${isStated} then ${STATED} else ${own} end` : own
   const shareOf = (platform: number, sold: number): bigint => {
     const shares = money.shares.get(platform)
     if (!shares || sold === STATED) return WHOLE_SHARE
-    return sold === ONE_TIME ? shares.oneTime : sold === LOYAL ? shares.loyal : shares.recurring
+    return sold === SOLD_AS.oneTime ? shares.oneTime : sold === SOLD_AS.loyal ? shares.loyal : shares.recurring
   }
   return {
     codes: [soldAs, `${row}.platform`],

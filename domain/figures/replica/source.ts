@@ -1,7 +1,7 @@
 import type { DuckDBConnection, DuckDBResultReader, DuckDBVector } from '@duckdb/node-api'
 import { Refusal } from '../../refusal.ts'
 import type { Grid } from '../buckets.ts'
-import type { Dialect, FactExtent, FactSource, FigureRelation, FigureRow, Value } from '../source.ts'
+import type { Dialect, FactExtent, FactSource, FigureColumns, FigureRelation, FigureRow, FigureStatement, Value } from '../source.ts'
 import { Fallback, fallbackOf } from './failure.ts'
 import { type KeptStanding, standingTime } from './standings.ts'
 import { TABLES } from './tables.ts'
@@ -40,6 +40,9 @@ const dialectOf = (schema: string): Dialect => ({
   // Groups by numbers of one byte are counted in an array.
   small: (expression, below) => (below <= 256 ? `(${expression})::utinyint` : expression),
   moves: row => `${row}.moves`,
+  isStep: row => `${row}.is_step`,
+  soldAs: row => `${row}.sold_as`,
+  sincePaid: row => `${row}.since_paid`,
 })
 
 /** DuckDB's sum of 128 bits wraps around without an error. The sum of the same numbers as floats tells when. */
@@ -72,7 +75,13 @@ async function addRelation(connection: DuckDBConnection, { name, columns }: Figu
   }
 }
 
-/** The rows of an answer. There may be tens of thousands of them: columns are read at once, not row by row. */
+function columnsOf(read: DuckDBResultReader): FigureColumns {
+  const names = read.columnNames()
+  const columns = read.getColumns() as (Value | number)[][]
+  return { rows: read.currentRowCount, column: name => columns[names.indexOf(name)]! }
+}
+
+/** The rows of an answer. Columns are read at once, not row by row. */
 function rowsOf(read: DuckDBResultReader): FigureRow[] {
   const names = read.columnNames()
   const columns = read.getColumns() as (Value | number)[][]
@@ -128,7 +137,7 @@ export async function onReplica(
 ): Promise<FactSource> {
   const { LIST, listValue, VARCHAR } = await import('@duckdb/node-api')
   const words = `${schema}.${TABLES.words.name}`
-  const run = async (text: string, texts?: string[]): Promise<FigureRow[]> => {
+  const read = async (text: string, texts?: string[]): Promise<DuckDBResultReader> => {
     const left = deadline - performance.now()
     const tooLate = new Refusal('upstream_timeout', 'the database took too long')
     if (left < 1) throw tooLate
@@ -138,13 +147,23 @@ export async function onReplica(
       connection.interrupt()
     }, left)
     try {
-      const read = await (texts ? connection.runAndReadAll(text, [listValue(texts)], [LIST(VARCHAR)]) : connection.runAndReadAll(text))
-      return rowsOf(read)
+      return await (texts ? connection.runAndReadAll(text, [listValue(texts)], [LIST(VARCHAR)]) : connection.runAndReadAll(text))
     } catch (error) {
       throw isLate ? tooLate : fallbackOf(error)
     } finally {
       clearTimeout(timer)
     }
+  }
+  const run = async (text: string, texts?: string[]): Promise<FigureRow[]> => rowsOf(await read(text, texts))
+  const answered = async ({ text, relations: named = [] }: FigureStatement): Promise<DuckDBResultReader> => {
+    for (const relation of named) {
+      if (relations.get(relation.name) === relation) continue
+      await addRelation(connection, relation).catch(error => {
+        throw fallbackOf(error)
+      })
+      relations.set(relation.name, relation)
+    }
+    return read(text)
   }
   return {
     driver: 'duckdb',
@@ -152,16 +171,8 @@ export async function onReplica(
     asOf,
     foldVersion,
     extent,
-    async query({ text, relations: named = [] }) {
-      for (const relation of named) {
-        if (relations.get(relation.name) === relation) continue
-        await addRelation(connection, relation).catch(error => {
-          throw fallbackOf(error)
-        })
-        relations.set(relation.name, relation)
-      }
-      return run(text)
-    },
+    query: async statement => rowsOf(await answered(statement)),
+    columns: async statement => columnsOf(await answered(statement)),
     async activeTimes(grid, now) {
       if (times === null || !isKnownByDays(grid, now, times.settled)) throw new Fallback('times', 'only the log has all times of events')
       return { table: times.table, isChained: true }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from '../../facts/columns.ts'
-import { movesSql } from '../moves.ts'
+import { isStepSql, movesSql } from '../moves.ts'
+import { soldAsSql } from '../sold-as.ts'
 
 const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
 
@@ -57,7 +58,14 @@ export const TABLES = {
   transactions: {
     name: 'transaction_facts',
     key: 'id',
-    columns: [ID, USER_NO, ...columnsOf(TRANSACTION_COLUMNS)],
+    columns: [
+      ID,
+      USER_NO,
+      ...columnsOf(TRANSACTION_COLUMNS),
+      { name: 'sold_as', type: 'TINYINT', sql: soldAsSql('f') },
+      // A payment soon after another one of the same user is rare: a scan that asks for these reads little else.
+      { name: 'since_paid', type: 'BIGINT', sql: 'f.happened - f.paid_before' },
+    ],
     isTombstone: 'kind is null',
     isUnderGeneration: true,
     order: 'happened',
@@ -66,7 +74,13 @@ export const TABLES = {
   changes: {
     name: 'subscription_changes',
     key: 'id',
-    columns: [ID, USER_NO, ...columnsOf(CHANGE_COLUMNS), { name: 'moves', type: 'TINYINT', sql: movesSql('f') }],
+    columns: [
+      ID,
+      USER_NO,
+      ...columnsOf(CHANGE_COLUMNS),
+      { name: 'moves', type: 'TINYINT', sql: movesSql('f') },
+      { name: 'is_step', type: 'BOOLEAN', sql: isStepSql('f') },
+    ],
     isTombstone: 'cause is null',
     isUnderGeneration: true,
     order: 'happened',
