@@ -27,8 +27,11 @@ export const today = (
       const scan = scanOf('sold', context)
       const grid = { starts: [midnight - DAY, now + 1 - DAY, midnight], end: now + 1 }
       const tallies = await tally(context, scan, { grid, reach: 'within' })
-      const { at } = tallies.get(ALL) ?? emptyTally(grid.starts.length, scan.terms.length)
-      const of = (term: number, bottom = 1n) => ({ value: { top: at[2]![term]!, bottom }, before: { top: at[0]![term]!, bottom } })
+      const sums = tallies.get(ALL) ?? emptyTally(grid.starts.length, scan.terms.length)
+      const of = (term: number, bottom = 1n) => {
+        const [before, , value] = sums[term]!.at
+        return { value: { top: value!, bottom }, before: { top: before!, bottom } }
+      }
       return { trials: of(0), subscriptions: of(1), oneTime: of(2), revenue: of(3, PER_UNIT) }
     },
     { fresh: question.fresh },

@@ -12,6 +12,7 @@ import { incompleteFrom } from './incomplete.ts'
 import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
 import { MEASURES } from './measure.ts'
 import { sharesOf } from './money.ts'
+import { dividesSides } from './movement.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { type LabelledLine, segmentedLines } from './segmented.ts'
 import { ALL } from './tally.ts'
@@ -35,16 +36,16 @@ export async function scanContext(
   source: FactSource,
   question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters'>,
 ): Promise<ScanContext> {
-  const products = await loadProductWords(pool, environment)
+  const loading = loadProductWords(pool, environment)
+  // A failure is told where it is waited for.
+  loading.catch(() => {})
+  const exchange = await loadExchange(pool, source, question)
+  const shares = await sharesOf(source, proceedsRates)
+  const products = await loading
   return {
     source,
     products,
-    money: {
-      dialect: source.dialect,
-      exchange: await loadExchange(pool, source, question),
-      shares: await sharesOf(source, proceedsRates),
-      areProceedsStated: source.extent?.areProceedsStated ?? true,
-    },
+    money: { dialect: source.dialect, exchange, shares, areProceedsStated: source.extent?.areProceedsStated ?? true },
     restriction: await loadRestriction({ source, scanning, products }, environment, question.filters),
     now: question.now,
   }
@@ -71,7 +72,9 @@ export const chartFigures = (
     // Of the window before, a stock needs no more than its end.
     const first = question.previous ? frame.before.from : frame.window.from
     const standing = chart.kind === 'stock' ? source.standing(first, question.now) : null
-    const context = { ...(await scanContext(access, environment, source, question)), standing }
+    const common = await scanContext(access, environment, source, question)
+    const isSegmentedBySide = question.segmentation !== null && !question.segmentation.columns.oneSided
+    const context = { ...common, standing, areSidesTogether: !isSegmentedBySide && !dividesSides(common.restriction) }
     const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans }
     const rows = [...measure.series, summed(measure.series)]
     const { segmentation, maxSeries, window } = question

@@ -1,10 +1,10 @@
 import { type AttributeCode, attributeOf, type ColumnAttribute, isColumn } from '../attributes.ts'
-import { type Grid, intervalSql, sinceStartSql } from '../buckets.ts'
+import { type Grid, intervalSql, sinceStartSql, type TimeWindow } from '../buckets.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
 import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
 import { scanRelations } from './scan.ts'
-import { type MeasuredSum, measuredCount, type ScanContext } from './scan-rows.ts'
+import type { ScanContext } from './scan-rows.ts'
 import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
 /** Rows of users who are counted once in each interval. `previous`: the time of the row before of the same user, where rows know it. */
@@ -46,9 +46,6 @@ export async function activeUsers({ source, restriction, now }: ScanContext, gri
   }
 }
 
-/** The time of the row before the first one. */
-const NEVER = -(2 ** 53)
-
 /** Attributes that a user has, not a transaction: they restrict all transactions of a user or none. */
 const isOfUser = (code: AttributeCode): boolean => {
   const attribute = attributeOf(code)!
@@ -58,35 +55,56 @@ const isOfUser = (code: AttributeCode): boolean => {
 /** Whether a transaction that is restricted away can be the one before another that is not. */
 const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment === undefined && [...words.keys()].every(isOfUser)
 
+/** A count in each interval of a frame's grid, in the window before, and in the window. */
+export type FrameCounts = { at: bigint[]; before: bigint; window: bigint }
+
+/** The intervals of the grid that are no whole window themselves. */
+const partsOfWindows = ({ grid: { starts, end }, lead }: Frame): Grid => ({ starts: lead === 1 ? starts.slice(1) : starts, end })
+
+const longestOf = ({ starts, end }: Grid): number => Math.max(...starts.map((start, i) => (starts[i + 1] ?? end) - start))
+
 /**
- * Counts of payments `t` that are the first ones of their users, in their interval of the grid and in their window (`before`, then the grid from
- * `window` on): a payment knows the one before it, so that no set of users is needed. Null: some transactions of a user are restricted away, or
- * divided from the others.
+ * How many payments of each interval and window follow another one of the same user in it: what is left are the users. A payment knows the one before
+ * it, so that no set of users is needed. Null: some transactions of a user are restricted away, or divided from the others.
  */
-export function firstPayments(
-  { source, restriction }: ScanContext,
-  frame: Frame,
-  division: Division,
-): [inInterval: MeasuredSum, inWindow: MeasuredSum] | null {
+export async function repeatedPayments(context: ScanContext, frame: Frame, division: Division): Promise<FrameCounts | null> {
+  const { source, restriction, now } = context
   if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
-  const { grid, before, window } = frame
-  const since = sinceStartSql('t.happened', grid, source.dialect.divide)
-  const start = `case when t.happened < ${window.from} then ${before.from} else ${window.from} end`
-  return [`t.happened - coalesce(t.paid_before, ${NEVER}) > ${since}`, `coalesce(t.paid_before, ${NEVER}) < ${start}`].map(condition =>
-    measuredCount(condition),
-  ) as [MeasuredSum, MeasuredSum]
+  const { divide, small, sincePaid } = source.dialect
+  const { from, where, happened } = payers(context)
+  const relations = scanRelations(context)
+  const within = ({ from: first, to }: TimeWindow) => [...where, `${happened} >= ${first}`, `${happened} < ${Math.min(to, now + 1)}`]
+  const inWindow = async (window: TimeWindow): Promise<bigint> => {
+    const conditions = [...within(window), `t.paid_before >= ${window.from}`]
+    const rows = await source.query({ text: `select count(*) as payments from ${from} where ${conditions.join(' and ')}`, relations })
+    return rows[0]!.payments as bigint
+  }
+  const before = await inWindow(frame.before)
+  const window = await inWindow(frame.window)
+  const parts = partsOfWindows(frame)
+  // The first condition spares most rows the second one.
+  const conditions = [
+    ...within({ from: parts.starts[0]!, to: parts.end }),
+    `${sincePaid('t')} < ${longestOf(parts)}`,
+    `${sincePaid('t')} <= ${sinceStartSql(happened, parts, divide)}`,
+  ]
+  const rows = await source.query({
+    text: `select ${small(intervalSql(happened, parts, divide), parts.starts.length)} as interval, count(*) as payments from ${from}
+      where ${conditions.join(' and ')} group by 1`,
+    relations,
+  })
+  const at = parts.starts.map(() => 0n)
+  for (const { interval, payments } of rows) at[Number(interval)] = payments as bigint
+  return { at: frame.lead === 1 ? [before, ...at] : at, before, window }
 }
 
-/** How many different users there were in each interval of a frame's grid, in the window before, and in the window. */
-export type CountedUsers = { at: bigint[]; before: bigint; window: bigint }
-
-/** Counts users once in each interval and window, by the numbers of the division. A number without users has no entry. */
+/** Counts different users in each interval and window, by the numbers of the division. A number without users has no entry. */
 export async function countUsers(
   context: ScanContext,
   which: 'payers' | 'active users',
   frame: Frame,
   division: Division,
-): Promise<Map<number, CountedUsers>> {
+): Promise<Map<number, FrameCounts>> {
   const { grid, before, window } = frame
   const windows = [before, window].map(({ from, to }): Grid => ({ starts: [from], end: to }))
   const isOfPayers = which === 'payers'

@@ -1,11 +1,11 @@
 import type { ChartKind } from '../chart-table.ts'
-import { type CountedUsers, countUsers, firstPayments } from './distinct.ts'
+import { countUsers, type FrameCounts, repeatedPayments } from './distinct.ts'
 import type { Frame } from './frame.ts'
 import type { Measure, ScanCode } from './measure.ts'
 import type { Quotient } from './rounding.ts'
 import { PAYMENTS, scanOf } from './scan.ts'
-import type { MeasuredSum, Scan, ScanContext } from './scan-rows.ts'
-import { ALL, added, beside, type Division, emptyTally, type Tally, tally, UNDIVIDED } from './tally.ts'
+import { type MeasuredSum, measuredCount, type Scan, type ScanContext } from './scan-rows.ts'
+import { ALL, added, type Division, emptyTally, type Sums, type Tally, tally, UNDIVIDED } from './tally.ts'
 
 /** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
 export type FigureLine = {
@@ -16,23 +16,21 @@ export type FigureLine = {
   weights: { total: bigint; totalPrev: bigint } | null
 }
 
-const dot = (coefficients: readonly number[], sums: readonly bigint[]): bigint =>
-  coefficients.reduce((sum, coefficient, i) => (coefficient === 0 ? sum : sum + BigInt(coefficient) * sums[i]!), 0n)
-
 const sum = (values: bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
 
-/** A whole number for each interval of a frame's grid, and what was before. */
-type Values = { before: bigint; at: bigint[] }
-
-const valuesOf = (coefficients: readonly number[], { before, at }: Tally): Values => ({
-  before: dot(coefficients, before),
-  at: at.map(sums => dot(coefficients, sums)),
-})
+/** Σ coefficient × term. */
+function combined(coefficients: readonly number[], tally: Tally): Sums {
+  const parts = coefficients.flatMap((coefficient, i) => (coefficient === 0 ? [] : [{ coefficient: BigInt(coefficient), of: tally[i]! }]))
+  const [first] = parts
+  if (parts.length === 1 && first!.coefficient === 1n) return first!.of
+  const total = (value: (of: Sums) => bigint) => parts.reduce((part, { coefficient, of }) => part + coefficient * value(of), 0n)
+  return { before: total(({ before }) => before), at: tally[0]!.at.map((_, i) => total(({ at }) => at[i]!)) }
+}
 
 /** The states at the ends of the intervals, by what changed in them. */
-function statesOf(before: bigint, changes: bigint[]): bigint[] {
+function statesOf({ before, at }: Sums): bigint[] {
   let state = before
-  return changes.map(change => {
+  return at.map(change => {
     state += change
     return state
   })
@@ -40,7 +38,7 @@ function statesOf(before: bigint, changes: bigint[]): bigint[] {
 
 const NOTHING: Quotient = { top: 0n, bottom: 1n }
 
-function flow({ at }: Values, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
+function flow({ at }: Sums, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
   const over = (top: bigint): Quotient => ({ top, bottom: per })
   const own = at.slice(lead)
   return {
@@ -52,19 +50,14 @@ function flow({ at }: Values, { lead, buckets, previous }: Frame, per: bigint): 
   }
 }
 
-function stock({ before, at }: Values, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
-  const states = statesOf(before, at).map((top): Quotient => ({ top, bottom: per }))
+function stock(sums: Sums, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
+  const states = statesOf(sums).map((top): Quotient => ({ top, bottom: per }))
   const data = states.slice(lead, lead + buckets.length)
   return { total: data.at(-1) ?? NOTHING, totalPrev: states[lead - 1]!, data, dataPrev: states.slice(0, previous.length), weights: null }
 }
 
 /** `denominators`: by interval, and over each of the two windows. */
-function ratio(
-  numerators: Values,
-  denominators: CountedUsers,
-  frame: Frame,
-  { per, isShare }: { per: bigint; isShare: boolean },
-): FigureLine {
+function ratio(numerators: Sums, denominators: FrameCounts, frame: Frame, { per, isShare }: { per: bigint; isShare: boolean }): FigureLine {
   const { lead, buckets, previous } = frame
   const scale = isShare ? 100n : 1n
   const over = (top: bigint, bottom: bigint): Quotient => ({ top: top * scale, bottom: bottom * per })
@@ -108,11 +101,11 @@ async function talliesOf(
     const nothing = emptyTally(frame.grid.starts.length, scan.terms.length + (scan.leftOut === null ? 0 : 1))
     for (const number of found.keys()) numbers.add(number)
     parts.push(all => {
-      const own = all.flatMap(number => found.get(number) ?? [])
+      const own = all.map(number => found.get(number)).filter(tally => tally !== undefined)
       return own.length === 1 ? own[0]! : added([nothing, ...own])
     })
   }
-  return { numbers, of: onceForEach(all => beside(parts.map(part => part(all)))) }
+  return { numbers, of: onceForEach(all => parts.flatMap(part => part(all))) }
 }
 
 /** Keeps what was computed: a value is asked for its size, and again for its series. */
@@ -161,18 +154,20 @@ export async function linesOf(
   const { measure, kind, isShare, frame } = plan
   const { denominator, per } = measure
   const terms = rows[0]!.length
-  const payments = denominator === 'payers' ? firstPayments(context, frame, divide.users) : null
-  const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide, payments ?? [])
-  const users = typeof denominator === 'string' && !payments ? await countUsers(context, denominator, frame, divide.users) : null
+  const repeats = denominator === 'payers' ? await repeatedPayments(context, frame, divide.users) : null
+  const payments = repeats ? [measuredCount()] : []
+  const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide, payments)
+  const users = typeof denominator === 'string' && !repeats ? await countUsers(context, denominator, frame, divide.users) : null
   const isDivided = divide.users !== UNDIVIDED
-  const denominatorsOf = (numbers: readonly number[], tally: Tally): CountedUsers => {
+  const denominatorsOf = (numbers: readonly number[], tally: Tally): FrameCounts => {
     if (users) return users.get(isDivided ? numbers[0]! : ALL) ?? { at: frame.grid.starts.map(() => 0n), before: 0n, window: 0n }
-    const at = payments ? tally.at.map(sums => sums[terms]!) : valuesOf(denominator as readonly number[], tally).at
-    const ofWindows = payments ? tally.at.map(sums => sums[terms + 1]!) : at
-    return { at, before: sum(ofWindows.slice(0, frame.lead)), window: sum(ofWindows.slice(frame.lead)) }
+    const { at } = repeats ? tally[terms]! : combined(denominator as readonly number[], tally)
+    const [before, window] = [sum(at.slice(0, frame.lead)), sum(at.slice(frame.lead))]
+    if (!repeats) return { at, before, window }
+    return { at: at.map((count, i) => count - repeats.at[i]!), before: before - repeats.before, window: window - repeats.window }
   }
   const lineOf = (coefficients: readonly number[], numbers: readonly number[], tally: Tally): FigureLine => {
-    const values = valuesOf(coefficients, tally)
+    const values = combined(coefficients, tally)
     switch (kind) {
       case 'flow':
         return flow(values, frame, per)
@@ -190,12 +185,11 @@ export async function linesOf(
       const tally = tallies.of(given)
       return rows.map(coefficients => lineOf(coefficients, given, tally))
     }),
-    hasTerms: given => tallies.of(given).at.some(sums => sums.some((sum, i) => sum !== 0n && rows.some(row => (row[i] ?? 0) !== 0))),
+    hasTerms: given => tallies.of(given).some(({ at }, i) => rows.some(row => (row[i] ?? 0) !== 0) && at.some(value => value !== 0n)),
     leftOut(given) {
-      const { before, at } = tallies.of(given)
-      const last = terms + (payments?.length ?? 0)
-      const counts = at.map(sums => sums[last] ?? 0n)
-      return kind === 'stock' ? statesOf(before[last] ?? 0n, counts) : counts
+      const counts = tallies.of(given)[terms + payments.length]
+      if (counts === undefined) return frame.grid.starts.map(() => 0n)
+      return kind === 'stock' ? statesOf(counts) : counts.at
     },
   }
 }

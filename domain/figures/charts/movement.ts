@@ -15,7 +15,7 @@ function isInside(side: Side, { restriction }: ScanContext): string {
 }
 
 /** Whether one side of a change can be inside of the filters while the other one, which counts too, is outside. */
-const dividesSides = ({ words, segment }: Restriction): boolean =>
+export const dividesSides = ({ words, segment }: Restriction): boolean =>
   [...words.keys(), ...(segment ? [segment.code] : [])].some(code => {
     const attribute = attributeOf(code)!
     return isColumn(attribute) && !attribute.columns.oneSided

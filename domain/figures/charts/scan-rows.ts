@@ -7,7 +7,8 @@ import type { FactorPart, MoneySql, Multiplier } from './money.ts'
 
 /**
  * What every statement of a question needs. `now`: the last second whose facts count. `standing`: of a stock, the sides from which on changes are
- * read. `sides`: what stands behind `from` in place of the sides of all changes.
+ * read. `sides`: what stands behind `from` in place of the sides of all changes. `areSidesTogether`: no filter and no division of this question has one
+ * side of a change and not the other.
  */
 export type ScanContext = {
   source: FactSource
@@ -17,6 +18,7 @@ export type ScanContext = {
   now: number
   standing?: StandingSides | null
   sides?: string
+  areSidesTogether?: boolean
 }
 
 /**

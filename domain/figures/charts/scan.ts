@@ -139,21 +139,28 @@ function ended({ source, restriction, now }: ScanContext): Scan {
   }
 }
 
-const sidesOf = ({ source, standing, sides }: ScanContext): string => sides ?? sidesSql(source.dialect.tables.changes, standing)
+/** `only`: a condition of the changes that matter, where both sides of a change are in the same sums. */
+function sidesOf({ source, standing, sides, areSidesTogether }: ScanContext, only: ((row: string) => string) | null): string {
+  return sides ?? sidesSql(source.dialect.tables.changes, standing, areSidesTogether ? only : null)
+}
 
 function sides(
   context: ScanContext,
   {
     joins,
     condition,
+    only = null,
     ...parts
-  }: { joins: string; condition: string } & Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'>,
+  }: { joins: string; condition: string; only?: ((row: string) => string) | null } & Pick<
+    Scan,
+    'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'
+  >,
 ): Scan {
   const { restriction, now } = context
   const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
   return {
     ...parts,
-    from: `${sidesOf(context)} s${joins}`,
+    from: `${sidesOf(context, only)} s${joins}`,
     happened: 's.happened',
     where: [condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
     column,
@@ -177,6 +184,7 @@ const standing = (context: ScanContext, state: 1 | 2): Scan =>
   sides(context, {
     joins: '',
     condition: `s.state = ${state}`,
+    only: context.source.dialect.isStep,
     measured: [measuredSum('s.sign')],
     split: 'case when s.renewing then 1 else 0 end',
     multipliers: [],

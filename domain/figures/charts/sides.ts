@@ -7,18 +7,18 @@ import type { Multiplier, SideName } from './money.ts'
 export const SIDE_COLUMNS =
   'state renewing amount usd_given is_intro length bought_on platform product currency country app_version locale'.split(' ')
 
-const oneSide = (changes: string, side: 'a' | 'b', sign: 1 | -1, since: string): string =>
+const oneSide = (changes: string, side: 'a' | 'b', sign: 1 | -1, conditions: readonly string[]): string =>
   `select user_no, subscription, happened, counts_from, media, campaign, ${sign} as sign, ${SIDE_COLUMNS.map(name => `${side}_${name} as ${name}`).join(', ')}
-   from ${changes} ${side} where ${side}_state in (1, 2, 3)${since}`
+   from ${changes} ${side} where ${[`${side}_state in (1, 2, 3)`, ...conditions].join(' and ')}`
 
 /**
  * What stands behind `from`: the two sides of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
  * values over all changes before a time is the value at that time. Only sides in trial, paid or grace. `standing`: the sides that stood just before a
- * time, in place of all changes before it.
+ * time, in place of all changes before it. `only`: a condition of a change, by the name of its row.
  */
-export function sidesSql(changes: string, standing: StandingSides | null = null): string {
-  const since = standing === null ? '' : ` and happened >= ${standing.at}`
-  const sides = [oneSide(changes, 'a', 1, since), oneSide(changes, 'b', -1, since)]
+export function sidesSql(changes: string, standing: StandingSides | null = null, only: ((row: string) => string) | null = null): string {
+  const conditions = (row: string) => [...(standing === null ? [] : [`happened >= ${standing.at}`]), ...(only === null ? [] : [only(row)])]
+  const sides = [oneSide(changes, 'a', 1, conditions('a')), oneSide(changes, 'b', -1, conditions('b'))]
   if (standing)
     sides.push(`select user_no, subscription, ${standing.at - 1} as happened, null as counts_from, media, campaign, 1 as sign,
       ${SIDE_COLUMNS.join(', ')} from ${standing.table}`)

@@ -1,11 +1,14 @@
 import { type Grid, intervalSql } from '../buckets.ts'
-import type { FigureRelation, FigureRow } from '../source.ts'
+import type { FigureColumns, FigureRelation, Value } from '../source.ts'
 import { type FactorPart, factorParts } from './money.ts'
 import { scanRelations } from './scan.ts'
 import { type Alike, countedRows, type Scan, type ScanContext, type Term } from './scan-rows.ts'
 
-/** The sums of the terms of a scan, for each interval of the grid; `before`: over everything that happened before it. */
-export type Tally = { before: bigint[]; at: bigint[][] }
+/** A whole number for each interval of the grid; `before`: for everything that happened before it. */
+export type Sums = { before: bigint; at: bigint[] }
+
+/** The sums of each term of a scan. There may be hundreds of tallies, of hundreds of intervals each. */
+export type Tally = readonly Sums[]
 
 /** How rows are divided: `sql` is a whole number for each row, with joins that it needs and what these name. */
 export type Division = { sql: string; joins: string; relations: FigureRelation[] }
@@ -56,15 +59,16 @@ async function tallyAtOnce(context: ScanContext, scan: Scan, options: TallyOptio
     ...(split === null ? [] : [`${split} as split`]),
     ...scan.multipliers.flatMap(({ codes }, i) => codes.map((code, j) => `${code} as ${codeName(i, j)}`)),
   ]
-  const rows = await context.source.query({
+  const found = await context.source.columns({
     text: `select ${[...keys, ...columns.map(({ sql, name }) => `${sql} as ${name}`)].join(', ')}
       from ${scan.alike ? alikeSql(scan.alike, place, from) : from}
       group by ${keys.map((_, i) => i + 1).join(', ')}${most === undefined ? '' : ` limit ${most + 1}`}`,
     relations: [...scanRelations(context), ...division.relations],
   })
-  if (most !== undefined && rows.length > most) throw new TooManySums()
+  if (most !== undefined && found.rows > most) throw new TooManySums()
   const width = scan.terms.length + (options.withLeftOut && scan.leftOut !== null ? 1 : 0)
-  return gathered(rows, { intervals: grid.starts.length, width, terms, columns, scan, isSplit: split !== null })
+  const isDivided = division !== UNDIVIDED
+  return gathered(found, { intervals: grid.starts.length, width, terms, columns, scan, isSplit: split !== null, isDivided })
 }
 
 /** What stands behind `from`: the rows of `rows`, with the place in the grid, added up where they are alike. */
@@ -138,66 +142,76 @@ function columnsOf(
 const countSql = (conditions: readonly string[]): string =>
   conditions.length === 0 ? 'count(*)' : `sum(${countedRows(conditions.join(' and '))})`
 
-const zeros = (terms: number) => new Array<bigint>(terms).fill(0n)
-
-export const emptyTally = (intervals: number, terms: number): Tally => ({
-  before: zeros(terms),
-  at: Array.from({ length: intervals }, () => zeros(terms)),
-})
+export const emptyTally = (intervals: number, terms: number): Tally =>
+  Array.from({ length: terms }, () => ({ before: 0n, at: new Array<bigint>(intervals).fill(0n) }))
 
 /** `isSplit`: rows tell their value of the split; otherwise all have a part in every term. */
-type Summed = { intervals: number; width: number; terms: Needed; columns: readonly SumColumn[]; scan: Scan; isSplit: boolean }
-
-const number = (row: FigureRow, name: string): bigint => (row[name] as bigint | null) ?? 0n
-
-function gathered(rows: FigureRow[], { intervals, width, terms, columns, scan, isSplit }: Summed): Map<number, Tally> {
-  const tallies = new Map<number, Tally>()
-  const isWithLeftOut = columns.some(({ name }) => name === LEFT_OUT)
-  const digitsOf = scan.measured.map((_, index) => columns.filter(({ measured }) => measured === index))
-  const sumOf = (row: FigureRow, index: number) => {
-    const { multiplier } = scan.measured[index]!
-    let value = 0n
-    for (const { name, weight } of digitsOf[index]!) value += weight === 1n ? number(row, name) : weight * number(row, name)
-    if (multiplier === undefined) return value
-    const { codes, valueOf: times } = scan.multipliers[multiplier]!
-    return value * times(codes.map((_, i) => row[codeName(multiplier, i)] as bigint | null))
-  }
-  const having = (split: number) => terms.filter(({ within }) => within === undefined || within.includes(split))
-  for (const row of rows) {
-    const own = isSplit ? having(Number(row.split)) : terms
-    if (own.length === 0) continue
-    const of = row.number === undefined ? ALL : Number(row.number)
-    const one = tallies.get(of) ?? emptyTally(intervals, width)
-    tallies.set(of, one)
-    const place = Number(row.place)
-    const sums = place === intervals ? one.before : one.at[place]!
-    for (const { i, plus, minus } of own) sums[i]! += sumOf(row, plus) - (minus === undefined ? 0n : sumOf(row, minus))
-    if (isWithLeftOut) sums[width - 1]! += number(row, LEFT_OUT)
-  }
-  return tallies
+type Summed = {
+  intervals: number
+  width: number
+  terms: Needed
+  columns: readonly SumColumn[]
+  scan: Scan
+  isSplit: boolean
+  isDivided: boolean
 }
 
-/** Adds to sums in place: there may be hundreds of tallies, of hundreds of intervals each. */
-function addTo(sums: bigint[], more: readonly bigint[]): void {
-  for (const [i, value] of more.entries()) if (value !== 0n) sums[i]! += value
+/** What a row has of each measured sum. There may be tens of thousands of rows. */
+function sumsOf({ column }: FigureColumns, { columns, scan }: Pick<Summed, 'columns' | 'scan'>): ((row: number) => bigint)[] {
+  return scan.measured.map(({ multiplier }, index) => {
+    const digits = columns.flatMap(({ name, measured, weight }) => (measured === index ? [{ values: column(name), weight }] : []))
+    const sumAt = (row: number) => {
+      let sum = 0n
+      for (const { values, weight } of digits) {
+        const digit = (values[row] as bigint | null) ?? 0n
+        sum += weight === 1n ? digit : weight * digit
+      }
+      return sum
+    }
+    if (multiplier === undefined) return sumAt
+    const { codes, valueOf: times } = scan.multipliers[multiplier]!
+    const values = codes.map((_, i) => column(codeName(multiplier, i)))
+    const codeAt = (of: readonly (Value | number)[], row: number) => (of[row] === null ? null : BigInt(of[row]!))
+    return row => sumAt(row) * times(values.map(of => codeAt(of, row)))
+  })
+}
+
+function gathered(found: FigureColumns, summed: Summed): Map<number, Tally> {
+  const { intervals, width, terms, columns, isSplit, isDivided } = summed
+  const sums = sumsOf(found, summed)
+  const places = found.column('place')
+  const splits = isSplit ? found.column('split') : null
+  const numbers = isDivided ? found.column('number') : null
+  const leftOut = columns.some(({ name }) => name === LEFT_OUT) ? found.column(LEFT_OUT) : null
+  const tallies = new Map<number, Tally>()
+  for (let row = 0; row < found.rows; row++) {
+    const split = splits && Number(splits[row])
+    const own = split === null ? terms : terms.filter(({ within }) => within === undefined || within.includes(split))
+    if (own.length === 0) continue
+    const number = numbers ? Number(numbers[row]) : ALL
+    const one = tallies.get(number) ?? emptyTally(intervals, width)
+    tallies.set(number, one)
+    const place = Number(places[row])
+    const add = (i: number, value: bigint) => {
+      if (place === intervals) one[i]!.before += value
+      else one[i]!.at[place]! += value
+    }
+    for (const { i, plus, minus } of own) add(i, minus === undefined ? sums[plus]!(row) : sums[plus]!(row) - sums[minus]!(row))
+    if (leftOut) add(width - 1, (leftOut[row] as bigint | null) ?? 0n)
+  }
+  return tallies
 }
 
 /** The sum of tallies of one scan. */
 export function added(tallies: readonly Tally[]): Tally {
   const [first, ...others] = tallies
-  const sum: Tally = { before: [...first!.before], at: first!.at.map(sums => [...sums]) }
-  for (const { before, at } of others) {
-    addTo(sum.before, before)
-    for (const [i, sums] of at.entries()) addTo(sum.at[i]!, sums)
+  const sum = first!.map(({ before, at }): Sums => ({ before, at: [...at] }))
+  for (const tally of others) {
+    for (const [term, { before, at }] of tally.entries()) {
+      const own = sum[term]!
+      own.before += before
+      for (const [i, value] of at.entries()) if (value !== 0n) own.at[i]! += value
+    }
   }
   return sum
-}
-
-/** The tallies of several scans as one, their terms one after the other. */
-export function beside(tallies: Tally[]): Tally {
-  const [first, ...others] = tallies
-  return others.reduce(
-    (joined, one) => ({ before: [...joined.before, ...one.before], at: joined.at.map((sums, i) => [...sums, ...one.at[i]!]) }),
-    first!,
-  )
 }

@@ -87,10 +87,10 @@ async function talliesOf(
   return tallies.get(ALL) ?? emptyTally(2, scan.terms.length)
 }
 
-const pairsOf = ({ at: [before, last] }: Tally): Pair[] => last!.map((value, i) => ({ last: value, before: before![i]! }))
+const pairsOf = (tally: Tally): Pair[] => tally.map(({ at: [before, last] }) => ({ last: last!, before: before! }))
 
-const statesOf = ({ before, at: [first, second] }: Tally) =>
-  before.map((atBefore, i) => ({ atBefore, atLast: atBefore + first![i]!, atEnd: atBefore + first![i]! + second![i]! }))
+const statesOf = (tally: Tally) =>
+  tally.map(({ before, at: [first, second] }) => ({ atBefore: before, atLast: before + first!, atEnd: before + first! + second! }))
 
 /** SQL: how many rows fulfil the conditions, by name. */
 const counted = (conditions: Record<string, string>): string =>

@@ -55,10 +55,13 @@ export const soldByScreens = (
     const context = await scanContext(access, environment, source, question)
     const scan = await scanOfScreens(context, which)
     const tallies = await tally(context, scan, { grid: frame.grid, reach: 'within', withLeftOut: true })
-    const { at } = tallies.get(ALL) ?? emptyTally(frame.grid.starts.length, scan.terms.length + 1)
-    const isLeft = at.slice(frame.lead).some(sums => sums.at(-1) !== 0n)
+    const sums = tallies.get(ALL) ?? emptyTally(frame.grid.starts.length, scan.terms.length + 1)
+    const isLeft = sums
+      .at(-1)!
+      .at.slice(frame.lead)
+      .some(count => count !== 0n)
     return {
-      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, at.map(sums => sums[i]!)])) as SoldByScreens,
+      sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, sums[i]!.at])) as SoldByScreens,
       unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
     }
   })
