@@ -84,6 +84,9 @@ function equalSteps({ starts, end }: Grid): Run[] {
   return runs
 }
 
+/** Whether one division finds the interval of a time. */
+export const isOneRun = (grid: Grid): boolean => equalRuns(grid).length === 1
+
 /** SQL for a ÷ `by` without its fraction, for 0 ≤ a < `below`. */
 type DivideSql = (a: string, by: number, below: number) => string
 

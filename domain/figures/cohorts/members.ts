@@ -1,5 +1,5 @@
 import { type AttributeCode, attributeOf, type ColumnAttribute } from '../attributes.ts'
-import { intervalSql } from '../buckets.ts'
+import { intervalSql, isOneRun } from '../buckets.ts'
 import { conditionsOf, loadRestriction } from '../restriction.ts'
 import type { FigureRelation, FigureStatement } from '../source.ts'
 import type { MembersAsked } from './question.ts'
@@ -67,6 +67,28 @@ export async function findMembers(reader: FactReader, asked: MembersAsked, start
     ],
   }
   return { ...plain, segment: asked.segment, segments, relations: [...plain.relations, relation] }
+}
+
+const DAY = 86_400
+
+/** `key`: SQL on a row for a number by which rows are added up. `cohort`: SQL for the index of the cohort that has these rows. */
+export type CohortKey = { key: string; cohort: (key: string) => string }
+
+/**
+ * Rows are added up by the day of their anchor where the cohorts begin with days of the calendar: a search among months costs more than all
+ * other work on a row.
+ */
+export function cohortKey(anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): CohortKey {
+  const { divide, small } = dialect
+  const grid = { starts, end: range.to }
+  const [first, ...others] = starts
+  if (isOneRun(grid) || others.some(start => start % DAY !== 0))
+    return { key: small(intervalSql(anchor, grid, divide), starts.length), cohort: key => key }
+  const base = first! - (first! % DAY)
+  return {
+    key: divide(`(${anchor} - ${base})`, DAY, range.to - base),
+    cohort: key => intervalSql(`greatest(${key} * ${DAY} + ${base}, ${first!})`, grid, divide),
+  }
 }
 
 /** SQL for the index of the cohort of an anchor. */

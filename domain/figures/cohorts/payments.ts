@@ -1,8 +1,9 @@
 import { type Grid, intervalSql } from '../buckets.ts'
 import { type LeftOutMoney, namedMoney } from '../charts/unconverted.ts'
 import type { Exchange } from '../exchange.ts'
+import { SOLD_AS } from '../sold-as.ts'
 import type { FactSource, FigureRow } from '../source.ts'
-import { anchored, cohortSql, type Members, memberRows } from './members.ts'
+import { anchored, type CohortKey, cohortKey, type Members, memberRows } from './members.ts'
 import type { PaidMoney } from './money.ts'
 import { ANCHORS, type CohortMode, LAST_RENEWAL } from './question.ts'
 
@@ -22,10 +23,12 @@ export type Payments = {
 }
 export type PaymentRow = Payments & { segment: number; cohort: number; period: number }
 
-/** Periods by days: when they begin and the last one ends, in seconds after the anchor. The first one has the number `first`. */
+/** Periods by days: when they begin and the last one ends, in seconds after the anchor, by whole days. The first one has the number `first`. */
 export type Ages = { grid: Grid; first: number }
 
 export type PaymentsAsked = { members: Members; mode: CohortMode; ages: Ages; money: PaidMoney; exchange: Exchange }
+
+const DAY = 86_400
 
 /** Bits of `firsts`: of the user and of the subscription, for the first anchor. */
 const USER_BIT = 0
@@ -39,35 +42,34 @@ const WITH_FIRST_OF_RENEWAL = 2
 const FIRSTS_OF_OLD_FACTS = `(t.firsts | case when t.renewal is not null
   and row_number() over (partition by t.user_no, t.renewal order by t.happened, t.id) = 1 then ${1 << FIRST_OF_RENEWAL} else 0 end)`
 
-/** The transactions `t` of the members, with `segment`, `cohort`, `period` and `bits`, and the factors `f`. */
-function paid(source: FactSource, { members, mode, ages, money, exchange }: PaymentsAsked) {
-  const { anchor, condition, segments, now, starts } = members
+/**
+ * The transactions `t` of the members, with `segment`, `bits`, and what they are added up by first: the key of their cohort, and the day of the age or
+ * the number of the renewal. And the factors `f`.
+ */
+function paid(source: FactSource, { members, mode, ages, money, exchange }: PaymentsAsked, { key }: CohortKey) {
+  const { anchor, condition, segments, now } = members
   const { dialect } = source
   const isRestricted = condition !== null || segments !== null
   const own = `t.${anchor}`
   const age = `case when t.happened < ${own} then 0 else t.happened - ${own} end`
-  const [period, which] =
+  const [step, which] =
     mode === 'by_days'
-      ? [
-          dialect.small(intervalSql('t.age', ages.grid, dialect.divide), ages.grid.starts.length),
-          `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`,
-        ]
+      ? [dialect.divide('t.age', DAY, ages.grid.end), `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`]
       : ['t.renewal', `t.renewal <= ${LAST_RENEWAL}`]
   const all = dialect.tables.transactions
   const rows = mode === 'by_days' ? `(select t.*, ${age} as age from ${all} t)` : all
-  const keys = [
+  const columns = [
     ...(segments === null ? [] : ['m.segment']),
-    `${dialect.small(cohortSql(own, members, source), starts.length)} as cohort`,
-    `${period} as period`,
+    `${key} as cohort_key`,
+    `${step} as step`,
     `${source.foldVersion < WITH_FIRST_OF_RENEWAL ? FIRSTS_OF_OLD_FACTS : 't.firsts'} as bits`,
   ]
   return {
     text: `from (
-        select t.*, ${keys.join(', ')}
+        select t.*, ${columns.join(', ')}
         from ${rows} t ${isRestricted ? `join (${memberRows(source, members)}) m on m.user_no = t.user_no` : ''}
         where ${which} and t.happened <= ${now} and ${anchored(own, members)}
       ) t ${money.join}`,
-    keys: [...(segments === null ? [] : ['t.segment']), 't.cohort', 't.period', 't.bits', 't.subscription is null as is_one_time'],
     relations: [...members.relations, exchange.factors],
   }
 }
@@ -94,32 +96,57 @@ function paymentsOf(row: FigureRow, { members, mode, ages, money: { parts } }: P
     firstPaid: isByDays ? having(FIRST_OF_SUBSCRIPTION) : ofFirst(rows),
     open: number(row, 'open'),
     revenue,
-    recurring: row.is_one_time ? 0n : revenue,
+    recurring: number(row, 'sold_as') === SOLD_AS.oneTime ? 0n : revenue,
   }
 }
 
 /** The payments of all segments, cohorts and periods that have any, and the transactions that are missing in their money. */
 export async function readPayments(source: FactSource, asked: PaymentsAsked): Promise<{ rows: PaymentRow[]; unconverted: LeftOutMoney[] }> {
-  const { text, keys, relations } = paid(source, asked)
-  const { parts, isMissing } = asked.money
-  const [whole] = parts
-  const money = parts.length === 1 ? [`${source.dialect.sum(whole!.sql)} as p0`] : parts.map(({ sql }, i) => `sum(${sql}) as p${i}`)
-  const columns = [
-    ...keys,
-    'count(*) as rows',
-    asked.mode === 'by_days' ? 'count(t.paid_before) as later' : `count(case when t.open_until > ${asked.members.now} then 1 end) as open`,
-    ...money,
-    ...(asked.exchange.isRated ? [] : [`count(case when ${isMissing} then 1 end) as missing`]),
-  ]
-  const rows = await source.query({
-    text: `select ${columns.join(', ')} ${text} group by ${keys.map((_, i) => i + 1).join(', ')}`,
-    relations,
-  })
+  const cohort = cohortKey(`t.${asked.members.anchor}`, asked.members, source)
+  const { text, relations } = paid(source, asked, cohort)
+  const rows = await source.query({ text: summed(source, asked, cohort, text), relations })
   const isComplete = rows.every(row => number(row, 'missing') === 0)
   return {
     rows: rows.map(row => paymentsOf(row, asked)),
-    unconverted: isComplete ? [] : await unconvertedOf(source, `${text} where ${isMissing}`, relations),
+    unconverted: isComplete ? [] : await unconvertedOf(source, `${text} where ${asked.money.isMissing}`, relations),
   }
+}
+
+/** The sums by segment, cohort, period and bits: first by keys that are found fast, then of the few rows that are left. */
+function summed(
+  { dialect }: FactSource,
+  { members, mode, ages, money, exchange }: PaymentsAsked,
+  { cohort }: CohortKey,
+  text: string,
+): string {
+  const { divide, soldAs, sum } = dialect
+  const { parts, isMissing } = money
+  const [whole] = parts
+  const segment = members.segments === null ? [] : ['segment']
+  const keys = [...segment, 'cohort_key', 'step', 'bits'].map(name => `t.${name}`)
+  const counts = {
+    rows: 'count(*)',
+    ...(mode === 'by_days' ? { later: 'count(t.paid_before)' } : { open: `count(case when t.open_until > ${members.now} then 1 end)` }),
+    ...(exchange.isRated ? {} : { missing: `count(case when ${isMissing} then 1 end)` }),
+  }
+  const amounts = parts.length === 1 ? [sum(whole!.sql)] : parts.map(({ sql }) => `sum(${sql})`)
+  const found = [
+    ...keys,
+    `${soldAs('t')} as sold_as`,
+    ...Object.entries(counts).map(([name, sql]) => `${sql} as ${name}`),
+    ...amounts.map((sql, i) => `${sql} as p${i}`),
+  ]
+  const columns = [
+    ...segment.map(name => `d.${name}`),
+    `${cohort('d.cohort_key')} as cohort`,
+    `${mode === 'by_days' ? intervalSql(`(d.step * ${DAY})`, ages.grid, divide) : 'd.step'} as period`,
+    'd.bits',
+    'd.sold_as',
+  ]
+  const sums = [...Object.keys(counts).map(name => `sum(d.${name}) as ${name}`), ...amounts.map((_, i) => `${sum(`d.p${i}`)} as p${i}`)]
+  const numbered = (count: number) => Array.from({ length: count }, (_, i) => i + 1).join(', ')
+  return `select ${[...columns, ...sums].join(', ')} from (select ${found.join(', ')} ${text} group by ${numbered(keys.length + 1)}) d
+    group by ${numbered(columns.length)}`
 }
 
 async function unconvertedOf(source: FactSource, text: string, relations: Members['relations']): Promise<LeftOutMoney[]> {
