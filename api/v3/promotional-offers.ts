@@ -13,6 +13,6 @@ export const v3CreateOfferSignature = onUser('v3CreateOfferSignature', async ({ 
     throw missing("the project has no in-app purchase key of the App Store, or no app's bundle id")
   if (body.app_bundle_id !== undefined && body.app_bundle_id !== bundleId) throw missing("app_bundle_id is not that of the project's app")
   const offer = { product: body.product, offer: path.offer_id, accountToken: (body.app_account_token ?? '').toLowerCase() }
-  const { keyId, nonce, timestamp, signature } = signOffer({ key, keyId: id, bundleId }, offer, Date.now())
+  const { keyId, nonce, timestamp, signature } = await signOffer({ key, keyId: id, bundleId }, offer, Date.now())
   return { key_identifier: keyId, nonce, timestamp, signature }
 })

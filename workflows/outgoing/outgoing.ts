@@ -1,4 +1,4 @@
-import { Agent, buildConnector, request } from 'undici'
+import type { Agent } from 'undici'
 import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guard.ts'
 import { networkErrorCode, readResponseBody, retryAfterSeconds } from './response.ts'
 
@@ -45,9 +45,16 @@ export type Outgoing = {
 
 /** Opens the client; close it with the process. Allow private networks only where the operator trusts every user who may configure an address. */
 export function outgoing(guard: Guard): Outgoing {
-  const agent = guardedAgent(guard)
+  // Loaded with the first request: it takes a quarter of the time in which the modules of a worker are loaded, and many processes call nobody.
+  let opened: ReturnType<typeof open> | undefined
+  const open = async () => {
+    const undici = await import('undici')
+    return { request: undici.request, agent: guardedAgent(undici, guard) }
+  }
   return {
     async request(asked) {
+      opened ??= open()
+      const { request, agent } = await opened
       const started = performance.now()
       const durationMs = () => Math.round(performance.now() - started)
       asked.signal?.throwIfAborted()
@@ -76,7 +83,7 @@ export function outgoing(guard: Guard): Outgoing {
         return { is: 'error', error: limit.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
       }
     },
-    close: () => agent.destroy(),
+    close: async () => (await opened)?.agent.destroy(),
   }
 }
 
@@ -85,7 +92,7 @@ export function outgoing(guard: Guard): Outgoing {
  * request in a queue behind the hanging requests of others would use up its own time unsent. Callers limit their requests before the time of a
  * request begins: the capacity of the workers by project and destination, the turns of effects by environment.
  */
-function guardedAgent(guard: Guard): Agent {
+function guardedAgent({ Agent, buildConnector }: typeof import('undici'), guard: Guard): Agent {
   const connect = buildConnector({ lookup: guardedLookup(guard), timeout: LIMIT_MS, allowH2: false })
   return new Agent({
     connections: null,

@@ -1,5 +1,4 @@
 import type { Readable } from 'node:stream'
-import { errors } from 'undici'
 
 const EXCERPT_CHARACTERS = 1024
 const DAY_SECONDS = 86_400
@@ -61,9 +60,9 @@ const TLS_MESSAGE = /certificate|handshake|InvalidContentType|corrupt message|\b
 export function networkErrorCode(error: unknown): string {
   const { code = '', name = '', message = '' } = error as { code?: string; name?: string; message?: string }
   if (code === 'address_refused') return code
-  if (error instanceof errors.InvalidArgumentError) return 'request_invalid'
+  if (code === 'UND_ERR_INVALID_ARG') return 'request_invalid'
   if (/TIMEOUT/i.test(code) || code === 'ETIMEDOUT' || name === 'TimeoutError') return 'timeout'
-  if (error instanceof errors.HTTPParserError || UNREADABLE.test(code)) return 'answer_unreadable'
+  if (name === 'HTTPParserError' || UNREADABLE.test(code)) return 'answer_unreadable'
   if (TLS.test(code) || TLS_MESSAGE.test(message)) return 'tls_failed'
   return 'connection_failed'
 }

@@ -13,17 +13,17 @@ const offer = { product: 'com.example.monthly', offer: 'spring' }
 const isSigned = (parts: (string | number)[], signature: string) =>
   createVerify('SHA256').update(parts.join('\u2063')).verify(keys.publicKey, signature, 'base64')
 
-test('a promotional offer is signed as the App Store verifies it, each with a nonce of its own', () => {
+test('a promotional offer is signed as the App Store verifies it, each with a nonce of its own', async () => {
   const accountToken = '7E3FB20B-4CDB-47CC-936D-99D65F608138'
-  const signed = signOffer(key, { ...offer, accountToken }, NOW)
+  const signed = await signOffer(key, { ...offer, accountToken }, NOW)
   expect(signed).toMatchObject({ keyId: 'KEY', timestamp: NOW, nonce: expect.stringMatching(/^[0-9a-f-]{36}$/) })
   const parts = [BUNDLE, 'KEY', offer.product, offer.offer, accountToken.toLowerCase(), signed.nonce, NOW]
   expect(isSigned(parts, signed.signature)).toBe(true)
   expect(isSigned([...parts.slice(0, -1), NOW + 1], signed.signature)).toBe(false)
-  expect(signOffer(key, { ...offer, accountToken }, NOW).nonce).not.toBe(signed.nonce)
+  expect((await signOffer(key, { ...offer, accountToken }, NOW)).nonce).not.toBe(signed.nonce)
 })
 
-test('without an account its part is empty', () => {
-  const { nonce, signature } = signOffer(key, { ...offer, accountToken: '' }, NOW)
+test('without an account its part is empty', async () => {
+  const { nonce, signature } = await signOffer(key, { ...offer, accountToken: '' }, NOW)
   expect(isSigned([BUNDLE, 'KEY', offer.product, offer.offer, '', nonce, NOW], signature)).toBe(true)
 })
