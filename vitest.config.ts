@@ -5,7 +5,7 @@ import { BaseSequencer, type TestSpecification } from 'vitest/node'
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const isLong = ({ moduleId }: TestSpecification) =>
-      /\/test\/(crash\/|engine\/bullmq\.|contract\/boundaries\.|plans\/without|exports\/erasure\.|figures\/(disk-full|cdnow|card)\.|stores\/(walk-through|convergence)\.)/.test(
+      /\/test\/(crash\/|engine\/bullmq\.|contract\/(boundaries|fuzz)\.|plans\/without|exports\/erasure\.|figures\/(disk-full|cdnow|card|charts|cohorts|behind|laws|active-users)\.|stores\/(walk-through|convergence|isolation)\.|isolation\/isolation\.|reports\/slots\.|store-facts\/orders\.|v3\/store-purchases\.)/.test(
         moduleId,
       )
     const sorted = await super.sort(files)
