@@ -11,5 +11,6 @@ export function movesSql(row: string): string {
     when ${row}.a_amount is null then ${MOVES.loss} when ${isSame} then ${MOVES.samePrice} else ${MOVES.other} end`
 }
 
-/** SQL of Postgres: a change is of the state, or of whether it renews. Most changes are renewals, which are neither. */
-export const isStepSql = (row: string): string => `(${row}.a_state, ${row}.a_renewing) is distinct from (${row}.b_state, ${row}.b_renewing)`
+/** SQL of Postgres: the state of the subscription is another one, or its auto-renew. Most changes are renewals, which change neither. */
+export const changesStateSql = (row: string): string =>
+  `(${row}.a_state, ${row}.a_renewing) is distinct from (${row}.b_state, ${row}.b_renewing)`

@@ -4,7 +4,7 @@ import { type Pool, STATEMENT_TIMEOUT_MS, type Tx } from '../../store/connect.ts
 import type { Environment } from '../environment.ts'
 import { Refusal } from '../refusal.ts'
 import { momentOf } from './moment.ts'
-import { isStepSql, movesSql } from './moves.ts'
+import { changesStateSql, movesSql } from './moves.ts'
 import { soldAsSql } from './sold-as.ts'
 import type { Dialect, FactSource, FigureColumn, FigureRelation, FigureRow, FigureStatement } from './source.ts'
 
@@ -66,7 +66,7 @@ function dialectOf(environment: Environment, generation: number): Dialect {
     sum: expression => `sum(${expression})`,
     small: expression => expression,
     moves: movesSql,
-    isStep: isStepSql,
+    changesState: changesStateSql,
     soldAs: soldAsSql,
     sincePaid: row => `(${row}.happened - ${row}.paid_before)`,
   }

@@ -35,8 +35,8 @@ export type Dialect = {
   isColumnar: boolean
   /** How a change `row` moves the monthly amount: a number of `MOVES`. */
   moves(row: string): string
-  /** Whether a change `row` is of the state of its subscription, or of whether it renews. */
-  isStep(row: string): string
+  /** Whether a change `row` changes the state of its subscription, or its auto-renew. */
+  changesState(row: string): string
   /** How a transaction `row` is sold: a number of `SOLD_AS`. */
   soldAs(row: string): string
   /** How long before a transaction `row` its user paid for the one before; null: never. */
@@ -79,6 +79,7 @@ export type FactSource = {
   /** null: the driver would have to read every fact to know. */
   extent: FactExtent | null
   query(statement: FigureStatement): Promise<FigureRow[]>
+  /** The same, for answers of many rows. */
   columns(statement: FigureStatement): Promise<FigureColumns>
   /** Times at which users were active: all that are needed to tell who was in each interval of the grid. `now`: the last second of facts. */
   activeTimes(grid: Grid, now: number): Promise<ActiveTimes>

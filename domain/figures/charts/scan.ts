@@ -15,7 +15,7 @@ import {
   type Scan,
   type ScanContext,
 } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, sideColumn, sidesSql } from './sides.ts'
+import { durationJoin, monthlyFactor, type RowCondition, sideColumn, sidesSql } from './sides.ts'
 
 const PAID = 't.kind between 2 and 5'
 const PAID_OR_BACK = 't.kind between 2 and 6'
@@ -139,8 +139,8 @@ function ended({ source, restriction, now }: ScanContext): Scan {
   }
 }
 
-/** `only`: a condition of the changes that matter, where both sides of a change are in the same sums. */
-function sidesOf({ source, standing, sides, areSidesTogether }: ScanContext, only: ((row: string) => string) | null): string {
+/** `only`: the changes whose two sides differ in what is summed. The others add nothing, where both sides of a change are in the same sums. */
+function sidesOf({ source, standing, sides, areSidesTogether }: ScanContext, only: RowCondition | null): string {
   return sides ?? sidesSql(source.dialect.tables.changes, standing, areSidesTogether ? only : null)
 }
 
@@ -149,18 +149,15 @@ function sides(
   {
     joins,
     condition,
-    only = null,
+    only,
     ...parts
-  }: { joins: string; condition: string; only?: ((row: string) => string) | null } & Pick<
-    Scan,
-    'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'
-  >,
+  }: { joins: string; condition: string; only?: RowCondition } & Pick<Scan, 'measured' | 'split' | 'terms' | 'multipliers' | 'leftOut'>,
 ): Scan {
   const { restriction, now } = context
   const column = (attribute: ColumnAttribute) => sideColumn('s', attribute)
   return {
     ...parts,
-    from: `${sidesOf(context, only)} s${joins}`,
+    from: `${sidesOf(context, only ?? null)} s${joins}`,
     happened: 's.happened',
     where: [condition, counts('s', now), ...conditionsOf(restriction, 's.user_no', columnIn(column))],
     column,
@@ -184,7 +181,7 @@ const standing = (context: ScanContext, state: 1 | 2): Scan =>
   sides(context, {
     joins: '',
     condition: `s.state = ${state}`,
-    only: context.source.dialect.isStep,
+    only: context.source.dialect.changesState,
     measured: [measuredSum('s.sign')],
     split: 'case when s.renewing then 1 else 0 end',
     multipliers: [],

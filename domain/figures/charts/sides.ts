@@ -11,12 +11,15 @@ const oneSide = (changes: string, side: 'a' | 'b', sign: 1 | -1, conditions: rea
   `select user_no, subscription, happened, counts_from, media, campaign, ${sign} as sign, ${SIDE_COLUMNS.map(name => `${side}_${name} as ${name}`).join(', ')}
    from ${changes} ${side} where ${[`${side}_state in (1, 2, 3)`, ...conditions].join(' and ')}`
 
+/** SQL for a condition of a row, by its name. */
+export type RowCondition = (row: string) => string
+
 /**
  * What stands behind `from`: the two sides of each change as rows, the one after with sign 1, the one before with sign −1. The sum of signed
  * values over all changes before a time is the value at that time. Only sides in trial, paid or grace. `standing`: the sides that stood just before a
- * time, in place of all changes before it. `only`: a condition of a change, by the name of its row.
+ * time, in place of all changes before it. `only`: of the changes that are read.
  */
-export function sidesSql(changes: string, standing: StandingSides | null = null, only: ((row: string) => string) | null = null): string {
+export function sidesSql(changes: string, standing: StandingSides | null = null, only: RowCondition | null = null): string {
   const conditions = (row: string) => [...(standing === null ? [] : [`happened >= ${standing.at}`]), ...(only === null ? [] : [only(row)])]
   const sides = [oneSide(changes, 'a', 1, conditions('a')), oneSide(changes, 'b', -1, conditions('b'))]
   if (standing)

@@ -69,6 +69,10 @@ export async function findMembers(reader: FactReader, asked: MembersAsked, start
   return { ...plain, segment: asked.segment, segments, relations: [...plain.relations, relation] }
 }
 
+/** SQL for the index of the cohort of an anchor. */
+const cohortSql = (anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): string =>
+  intervalSql(anchor, { starts, end: range.to }, dialect.divide)
+
 const DAY = 86_400
 
 /** `key`: SQL on a row for a number by which rows are added up. `cohort`: SQL for the index of the cohort that has these rows. */
@@ -78,22 +82,18 @@ export type CohortKey = { key: string; cohort: (key: string) => string }
  * Rows are added up by the day of their anchor where the cohorts begin with days of the calendar: a search among months costs more than all
  * other work on a row.
  */
-export function cohortKey(anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): CohortKey {
-  const { divide, small } = dialect
-  const grid = { starts, end: range.to }
+export function cohortKey(anchor: string, members: Members, source: FactReader['source']): CohortKey {
+  const { starts, range } = members
+  const { divide, small } = source.dialect
   const [first, ...others] = starts
-  if (isOneRun(grid) || others.some(start => start % DAY !== 0))
-    return { key: small(intervalSql(anchor, grid, divide), starts.length), cohort: key => key }
+  if (isOneRun({ starts, end: range.to }) || others.some(start => start % DAY !== 0))
+    return { key: small(cohortSql(anchor, members, source), starts.length), cohort: key => key }
   const base = first! - (first! % DAY)
   return {
     key: divide(`(${anchor} - ${base})`, DAY, range.to - base),
-    cohort: key => intervalSql(`greatest(${key} * ${DAY} + ${base}, ${first!})`, grid, divide),
+    cohort: key => cohortSql(`greatest(${key} * ${DAY} + ${base}, ${first!})`, members, source),
   }
 }
-
-/** SQL for the index of the cohort of an anchor. */
-export const cohortSql = (anchor: string, { starts, range }: Members, { dialect }: FactReader['source']): string =>
-  intervalSql(anchor, { starts, end: range.to }, dialect.divide)
 
 /** The counts of all segments and cohorts that have users. */
 export async function countByCohort(source: FactReader['source'], members: Members): Promise<MemberCount[]> {

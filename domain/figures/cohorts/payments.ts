@@ -52,7 +52,7 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
   const isRestricted = condition !== null || segments !== null
   const own = `t.${anchor}`
   const age = `case when t.happened < ${own} then 0 else t.happened - ${own} end`
-  const [step, which] =
+  const [period, which] =
     mode === 'by_days'
       ? [dialect.divide('t.age', DAY, ages.grid.end), `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`]
       : ['t.renewal', `t.renewal <= ${LAST_RENEWAL}`]
@@ -61,7 +61,7 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
   const columns = [
     ...(segments === null ? [] : ['m.segment']),
     `${key} as cohort_key`,
-    `${step} as step`,
+    `${period} as period_key`,
     `${source.foldVersion < WITH_FIRST_OF_RENEWAL ? FIRSTS_OF_OLD_FACTS : 't.firsts'} as bits`,
   ]
   return {
@@ -123,7 +123,7 @@ function summed(
   const { parts, isMissing } = money
   const [whole] = parts
   const segment = members.segments === null ? [] : ['segment']
-  const keys = [...segment, 'cohort_key', 'step', 'bits'].map(name => `t.${name}`)
+  const keys = [...segment, 'cohort_key', 'period_key', 'bits'].map(name => `t.${name}`)
   const counts = {
     rows: 'count(*)',
     ...(mode === 'by_days' ? { later: 'count(t.paid_before)' } : { open: `count(case when t.open_until > ${members.now} then 1 end)` }),
@@ -139,7 +139,7 @@ function summed(
   const columns = [
     ...segment.map(name => `d.${name}`),
     `${cohort('d.cohort_key')} as cohort`,
-    `${mode === 'by_days' ? intervalSql(`(d.step * ${DAY})`, ages.grid, divide) : 'd.step'} as period`,
+    `${mode === 'by_days' ? intervalSql(`(d.period_key * ${DAY})`, ages.grid, divide) : 'd.period_key'} as period`,
     'd.bits',
     'd.sold_as',
   ]

@@ -40,7 +40,7 @@ const dialectOf = (schema: string): Dialect => ({
   // Groups by numbers of one byte are counted in an array.
   small: (expression, below) => (below <= 256 ? `(${expression})::utinyint` : expression),
   moves: row => `${row}.moves`,
-  isStep: row => `${row}.is_step`,
+  changesState: row => `${row}.changes_state`,
   soldAs: row => `${row}.sold_as`,
   sincePaid: row => `${row}.since_paid`,
 })
@@ -81,14 +81,13 @@ function columnsOf(read: DuckDBResultReader): FigureColumns {
   return { rows: read.currentRowCount, column: name => columns[names.indexOf(name)]! }
 }
 
-/** The rows of an answer. Columns are read at once, not row by row. */
 function rowsOf(read: DuckDBResultReader): FigureRow[] {
-  const names = read.columnNames()
-  const columns = read.getColumns() as (Value | number)[][]
-  return Array.from({ length: read.currentRowCount }, (_, i) => {
+  const { rows, column } = columnsOf(read)
+  const columns = read.columnNames().map(name => ({ name, values: column(name) }))
+  return Array.from({ length: rows }, (_, i) => {
     const row: FigureRow = {}
-    for (const [j, name] of names.entries()) {
-      const value = columns[j]![i]!
+    for (const { name, values } of columns) {
+      const value = values[i]!
       row[name] = typeof value === 'number' ? BigInt(value) : value
     }
     return row

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS } from '../../facts/columns.ts'
-import { isStepSql, movesSql } from '../moves.ts'
+import { changesStateSql, movesSql } from '../moves.ts'
 import { soldAsSql } from '../sold-as.ts'
 
 const TYPES: Record<string, string> = { bigint: 'BIGINT', int: 'INTEGER', smallint: 'SMALLINT', boolean: 'BOOLEAN', text: 'VARCHAR' }
@@ -79,7 +79,7 @@ export const TABLES = {
       USER_NO,
       ...columnsOf(CHANGE_COLUMNS),
       { name: 'moves', type: 'TINYINT', sql: movesSql('f') },
-      { name: 'is_step', type: 'BOOLEAN', sql: isStepSql('f') },
+      { name: 'changes_state', type: 'BOOLEAN', sql: changesStateSql('f') },
     ],
     isTombstone: 'cause is null',
     isUnderGeneration: true,
