@@ -3,12 +3,16 @@ import { type Grid, intervalSql, sinceStartSql, type TimeWindow } from '../bucke
 import { conditionsOf, type Restriction } from '../restriction.ts'
 import type { Frame } from './frame.ts'
 import { RESTRICTS_ACTIVE_USERS } from './measure.ts'
+import { totalOf } from './rounding.ts'
 import { scanRelations } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
-/** Rows of users who are counted once in each interval. `previous`: the time of the row before of the same user, where rows know it. */
-type Occurrences = { from: string; where: string[]; user: string; happened: string; previous: string | null }
+/** Of the row before of the same user: its time, and how long before it was. Both are null of the first row. */
+type Chain = { previous: string; since: string }
+
+/** Rows of users who are counted once in each interval. `chain`: null where rows do not know the one before. */
+type Occurrences = { from: string; where: string[]; user: string; happened: string; chain: Chain | null }
 
 /** Users by their paid transactions, as `row`. */
 export function payers({ source, restriction }: ScanContext, row = 't'): Occurrences {
@@ -21,7 +25,7 @@ export function payers({ source, restriction }: ScanContext, row = 't'): Occurre
     where: [`${row}.kind between 2 and 5`, ...conditionsOf(restriction, `${row}.user_no`, column)],
     user: `${row}.user_no`,
     happened: `${row}.happened`,
-    previous: null,
+    chain: null,
   }
 }
 
@@ -42,7 +46,7 @@ export async function activeUsers({ source, restriction, now }: ScanContext, gri
     where,
     user: 'a.user_no',
     happened: 'a.happened',
-    previous: isChained ? 'a.previous' : null,
+    chain: isChained ? { previous: 'a.previous', since: 'a.since' } : null,
   }
 }
 
@@ -58,44 +62,102 @@ const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment ===
 /** A count in each interval of a frame's grid, in the window before, and in the window. */
 export type FrameCounts = { at: bigint[]; before: bigint; window: bigint }
 
-/** The intervals of the grid that are no whole window themselves. */
-const partsOfWindows = ({ grid: { starts, end }, lead }: Frame): Grid => ({ starts: lead === 1 ? starts.slice(1) : starts, end })
+/** Of rows that are counted in one interval alone. */
+export const countsOfRows = ({ lead }: Frame, at: bigint[]): FrameCounts => ({
+  at,
+  before: totalOf(at.slice(0, lead)),
+  window: totalOf(at.slice(lead)),
+})
+
+export const withoutRepeats = (all: FrameCounts, repeats: FrameCounts): FrameCounts => ({
+  at: all.at.map((count, i) => count - repeats.at[i]!),
+  before: all.before - repeats.before,
+  window: all.window - repeats.window,
+})
+
+const whole = ({ from, to }: TimeWindow): Grid => ({ starts: [from], end: to })
+
+/** Counts by the numbers of a division, in each interval of a grid. A number without rows has no entry. */
+type Counts = ReadonlyMap<number, bigint[]>
+type CountIn = (grid: Grid) => Promise<Counts>
+
+/** Counts in the intervals of a frame: what is a whole window is counted as such. */
+async function countAt(count: CountIn, { grid: { starts, end }, lead, before }: Frame): Promise<Counts> {
+  if (lead !== 1) return count({ starts, end })
+  const first = await count(whole(before))
+  const others = await count({ starts: starts.slice(1), end })
+  const none = starts.slice(1).map(() => 0n)
+  const numbers = new Set([...first.keys(), ...others.keys()])
+  return new Map([...numbers].map(number => [number, [first.get(number)?.[0] ?? 0n, ...(others.get(number) ?? none)]]))
+}
+
+/** The same with counts in both windows, where what is counted in an interval may be counted in another one again. */
+async function countInFrame(count: CountIn, frame: Frame): Promise<Map<number, FrameCounts>> {
+  const at = await countAt(count, frame)
+  const before = frame.lead === 1 ? at : await count(whole(frame.before))
+  const window = await count(whole(frame.window))
+  const numbers = new Set([at, before, window].flatMap(counts => [...counts.keys()]))
+  const none = frame.grid.starts.map(() => 0n)
+  const one = (counts: Counts, number: number) => counts.get(number)?.[0] ?? 0n
+  return new Map([...numbers].map(n => [n, { at: at.get(n) ?? none, before: one(before, n), window: one(window, n) }]))
+}
+
+type Counting = { rows: Occurrences; counted: string; only?: (grid: Grid) => string[]; division: Division }
+
+/** Counts the rows of each interval that meet the conditions `only`. */
+const counting =
+  (context: ScanContext, { rows: { from, where, happened }, counted, only, division }: Counting): CountIn =>
+  async grid => {
+    const { starts, end } = grid
+    const { source, now } = context
+    const { divide, small } = source.dialect
+    const keys = [
+      ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
+      ...(starts.length === 1 ? [] : [`${small(intervalSql(happened, grid, divide), starts.length)} as interval`]),
+    ]
+    const conditions = [...where, `${happened} >= ${starts[0]!}`, `${happened} < ${Math.min(end, now + 1)}`, ...(only?.(grid) ?? [])]
+    const found = await source.query({
+      text: `select ${[...keys, `${counted} as number_of`].join(', ')} from ${from}${division.joins}
+      where ${conditions.join(' and ')}${keys.length === 0 ? '' : ` group by ${keys.map((_, i) => i + 1).join(', ')}`}`,
+      relations: [...scanRelations(context), ...division.relations],
+    })
+    const counts = new Map<number, bigint[]>()
+    for (const row of found) {
+      const number = row.number === undefined ? ALL : Number(row.number)
+      const own = counts.get(number) ?? starts.map(() => 0n)
+      counts.set(number, own)
+      own[Number(row.interval ?? 0n)] = row.number_of as bigint
+    }
+    return counts
+  }
 
 const longestOf = ({ starts, end }: Grid): number => Math.max(...starts.map((start, i) => (starts[i + 1] ?? end) - start))
+
+/** Counts rows that follow another one of the same user in the same interval: all others are a user each. */
+function countingRepeats(context: ScanContext, rows: Occurrences, { previous, since }: Chain, division: Division): CountIn {
+  const only = (grid: Grid) =>
+    grid.starts.length === 1
+      ? [`${previous} >= ${grid.starts[0]!}`]
+      : // The first condition spares most rows the second one.
+        [`${since} < ${longestOf(grid)}`, `${since} <= ${sinceStartSql(rows.happened, grid, context.source.dialect.divide)}`]
+  return counting(context, { rows, counted: 'count(*)', only, division })
+}
 
 /**
  * How many payments of each interval and window follow another one of the same user in it: what is left are the users. A payment knows the one before
  * it, so that no set of users is needed. Null: some transactions of a user are restricted away, or divided from the others.
  */
 export async function repeatedPayments(context: ScanContext, frame: Frame, division: Division): Promise<FrameCounts | null> {
-  const { source, restriction, now } = context
-  if (division !== UNDIVIDED || !isOfWholeUsers(restriction)) return null
-  const { divide, small, sincePaid } = source.dialect
-  const { from, where, happened } = payers(context)
-  const relations = scanRelations(context)
-  const within = ({ from: first, to }: TimeWindow) => [...where, `${happened} >= ${first}`, `${happened} < ${Math.min(to, now + 1)}`]
-  const inWindow = async (window: TimeWindow): Promise<bigint> => {
-    const conditions = [...within(window), `t.paid_before >= ${window.from}`]
-    const rows = await source.query({ text: `select count(*) as payments from ${from} where ${conditions.join(' and ')}`, relations })
-    return rows[0]!.payments as bigint
-  }
-  const before = await inWindow(frame.before)
-  const window = await inWindow(frame.window)
-  const parts = partsOfWindows(frame)
-  // The first condition spares most rows the second one.
-  const conditions = [
-    ...within({ from: parts.starts[0]!, to: parts.end }),
-    `${sincePaid('t')} < ${longestOf(parts)}`,
-    `${sincePaid('t')} <= ${sinceStartSql(happened, parts, divide)}`,
-  ]
-  const rows = await source.query({
-    text: `select ${small(intervalSql(happened, parts, divide), parts.starts.length)} as interval, count(*) as payments from ${from}
-      where ${conditions.join(' and ')} group by 1`,
-    relations,
-  })
-  const at = parts.starts.map(() => 0n)
-  for (const { interval, payments } of rows) at[Number(interval)] = payments as bigint
-  return { at: frame.lead === 1 ? [before, ...at] : at, before, window }
+  if (division !== UNDIVIDED || !isOfWholeUsers(context.restriction)) return null
+  const chain = { previous: 't.paid_before', since: context.source.dialect.sincePaid('t') }
+  const repeats = await countInFrame(countingRepeats(context, payers(context), chain, division), frame)
+  return (
+    repeats.get(ALL) ??
+    countsOfRows(
+      frame,
+      frame.grid.starts.map(() => 0n),
+    )
+  )
 }
 
 /** Counts different users in each interval and window, by the numbers of the division. A number without users has no entry. */
@@ -105,58 +167,21 @@ export async function countUsers(
   frame: Frame,
   division: Division,
 ): Promise<Map<number, FrameCounts>> {
-  const { grid, before, window } = frame
-  const windows = [before, window].map(({ from, to }): Grid => ({ starts: [from], end: to }))
-  const isOfPayers = which === 'payers'
-  const [rows, ...rowsOfWindows] = isOfPayers
-    ? [payers(context), ...windows.map(() => payers(context))]
-    : await Promise.all([grid, ...windows].map(one => activeUsers(context, one, division)))
-  const at = await countIn(context, rows!, grid, division)
-  const inWindows: Map<number, bigint[]>[] = []
-  for (const [i, one] of windows.entries()) inWindows.push(await countIn(context, rowsOfWindows[i]!, one, division))
-  const numbers = new Set([at, ...inWindows].flatMap(counts => [...counts.keys()]))
+  const rowsOf = async (grid: Grid) => (which === 'payers' ? payers(context) : activeUsers(context, grid, division))
+  const rows = await rowsOf(frame.grid)
+  if (rows.chain === null) {
+    const distinct = async (grid: Grid) => {
+      const own = await rowsOf(grid)
+      return counting(context, { rows: own, counted: `count(distinct ${own.user})`, division })(grid)
+    }
+    return countInFrame(distinct, frame)
+  }
+  const all = await countAt(counting(context, { rows, counted: 'count(*)', division }), frame)
+  const repeats = await countInFrame(countingRepeats(context, rows, rows.chain, division), frame)
   return new Map(
-    [...numbers].map(number => {
-      const [inBefore, inWindow] = inWindows.map(counts => counts.get(number)?.[0] ?? 0n)
-      return [number, { at: at.get(number) ?? grid.starts.map(() => 0n), before: inBefore!, window: inWindow! }]
+    [...all].map(([number, at]) => {
+      const own = repeats.get(number)
+      return [number, own ? withoutRepeats(countsOfRows(frame, at), own) : countsOfRows(frame, at)]
     }),
   )
-}
-
-/** How many different users there were in each interval, by the numbers of the division. */
-async function countIn(
-  context: ScanContext,
-  { from, where, user, happened, previous }: Occurrences,
-  grid: Grid,
-  division: Division,
-): Promise<Map<number, bigint[]>> {
-  const { source, now } = context
-  const { starts, end } = grid
-  const { divide, small } = source.dialect
-  const isOne = starts.length === 1
-  const keys = [
-    ...(division === UNDIVIDED ? [] : [`${division.sql} as number`]),
-    ...(isOne ? [] : [`${small(intervalSql(happened, grid, divide), starts.length)} as interval`]),
-  ]
-  // Where rows know the one before of the same user, the first one of each interval counts.
-  const isFirst = isOne ? `${previous} < ${starts[0]!}` : `${happened} - ${previous} > ${sinceStartSql(happened, grid, divide)}`
-  const conditions = [
-    ...where,
-    `${happened} >= ${starts[0]!}`,
-    `${happened} < ${Math.min(end, now + 1)}`,
-    ...(previous === null ? [] : [isFirst]),
-  ]
-  const rows = await source.query({
-    text: `select ${[...keys, `${previous === null ? `count(distinct ${user})` : 'count(*)'} as users`].join(', ')} from ${from}${division.joins}
-      where ${conditions.join(' and ')}${keys.length === 0 ? '' : ` group by ${keys.map((_, i) => i + 1).join(', ')}`}`,
-    relations: [...scanRelations(context), ...division.relations],
-  })
-  const counts = new Map<number, bigint[]>()
-  for (const row of rows) {
-    const number = row.number === undefined ? ALL : Number(row.number)
-    const one = counts.get(number) ?? starts.map(() => 0n)
-    counts.set(number, one)
-    one[isOne ? 0 : Number(row.interval)] = row.users as bigint
-  }
-  return counts
 }

@@ -1,8 +1,8 @@
 import type { ChartKind } from '../chart-table.ts'
-import { countUsers, type FrameCounts, repeatedPayments } from './distinct.ts'
+import { countsOfRows, countUsers, type FrameCounts, repeatedPayments, withoutRepeats } from './distinct.ts'
 import type { Frame } from './frame.ts'
 import type { Measure, ScanCode } from './measure.ts'
-import type { Quotient } from './rounding.ts'
+import { type Quotient, totalOf } from './rounding.ts'
 import { PAYMENTS, scanOf } from './scan.ts'
 import { type MeasuredSum, measuredCount, type Scan, type ScanContext } from './scan-rows.ts'
 import { ALL, added, type Division, emptyTally, type Sums, type Tally, tally, UNDIVIDED } from './tally.ts'
@@ -15,8 +15,6 @@ export type FigureLine = {
   dataPrev: Quotient[]
   weights: { total: bigint; totalPrev: bigint } | null
 }
-
-const sum = (values: bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
 
 /** Σ coefficient × term. */
 function combined(coefficients: readonly number[], tally: Tally): Sums {
@@ -42,8 +40,8 @@ function flow({ at }: Sums, { lead, buckets, previous }: Frame, per: bigint): Fi
   const over = (top: bigint): Quotient => ({ top, bottom: per })
   const own = at.slice(lead)
   return {
-    total: over(sum(own)),
-    totalPrev: over(sum(at.slice(0, lead))),
+    total: over(totalOf(own)),
+    totalPrev: over(totalOf(at.slice(0, lead))),
     data: buckets.map((_, i) => over(own[i]!)),
     dataPrev: previous.map((_, i) => over(at[i]!)),
     weights: null,
@@ -62,7 +60,7 @@ function ratio(numerators: Sums, denominators: FrameCounts, frame: Frame, { per,
   const scale = isShare ? 100n : 1n
   const over = (top: bigint, bottom: bigint): Quotient => ({ top: top * scale, bottom: bottom * per })
   const at = numerators.at.map((top, i) => over(top, denominators.at[i]!))
-  const [before, own] = [sum(numerators.at.slice(0, lead)), sum(numerators.at.slice(lead))]
+  const [before, own] = [totalOf(numerators.at.slice(0, lead)), totalOf(numerators.at.slice(lead))]
   return {
     total: over(own, denominators.window),
     totalPrev: over(before, denominators.before),
@@ -161,10 +159,8 @@ export async function linesOf(
   const isDivided = divide.users !== UNDIVIDED
   const denominatorsOf = (numbers: readonly number[], tally: Tally): FrameCounts => {
     if (users) return users.get(isDivided ? numbers[0]! : ALL) ?? { at: frame.grid.starts.map(() => 0n), before: 0n, window: 0n }
-    const { at } = repeats ? tally[terms]! : combined(denominator as readonly number[], tally)
-    const [before, window] = [sum(at.slice(0, frame.lead)), sum(at.slice(frame.lead))]
-    if (!repeats) return { at, before, window }
-    return { at: at.map((count, i) => count - repeats.at[i]!), before: before - repeats.before, window: window - repeats.window }
+    const counts = countsOfRows(frame, repeats ? tally[terms]!.at : combined(denominator as readonly number[], tally).at)
+    return repeats ? withoutRepeats(counts, repeats) : counts
   }
   const lineOf = (coefficients: readonly number[], numbers: readonly number[], tally: Tally): FigureLine => {
     const values = combined(coefficients, tally)

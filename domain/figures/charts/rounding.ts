@@ -4,6 +4,8 @@ export const PER_MILLION = 1_000_000n
 /** A number of a figure before it is rounded: top ÷ bottom. */
 export type Quotient = { top: bigint; bottom: bigint }
 
+export const totalOf = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
+
 const size = (value: bigint): bigint => (value < 0n ? -value : value)
 
 /** Rounded half away from zero to so many decimals; 0 when the denominator is 0. */

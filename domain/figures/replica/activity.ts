@@ -23,8 +23,6 @@ const TIME_COLUMNS = [
 const columnList = TIME_COLUMNS.map(({ name, type }) => `${name} ${type}`).join(', ')
 
 const DAY = 86_400
-/** The time before the first one of a user: before every window that can be asked for, and no earlier, as numbers of a small range are read faster. */
-const NEVER = -(2 ** 38)
 /** Later times are kept whole: a question may be of a moment before the pull. */
 const WHOLE_SECONDS = 3_600
 /** Rows that are on their way at a time. */
@@ -133,12 +131,11 @@ export function activityOf({ connection, schema, path, pool, environment }: Acti
   }
 
   /** Every time with the one before it of the same user. Users without facts are those of whom a mark is not folded yet. */
-  const chained = (
-    among: string,
-  ) => `select user_no, happened, coalesce(lag(happened) over (partition by user_no order by happened), ${NEVER}) as previous
-    from (select user_no, happened from ${log} where user_no in (select user_no from ${users}) and ${among}
-      union select user_no, created from ${users} where ${among}
-      union select user_no, happened from ${transactions} where kind between 1 and 5 and ${among}) o order by happened`
+  const chained = (among: string) => `select user_no, happened, previous, happened - previous as since
+    from (select user_no, happened, lag(happened) over (partition by user_no order by happened) as previous
+      from (select user_no, happened from ${log} where user_no in (select user_no from ${users}) and ${among}
+        union select user_no, created from ${users} where ${among}
+        union select user_no, happened from ${transactions} where kind between 1 and 5 and ${among}) o) o order by happened`
 
   const copyLog = (own: DuckDBConnection, isUnwanted: () => boolean): Promise<LogCopy> =>
     inSnapshot(pool, async tx => {

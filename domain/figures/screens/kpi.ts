@@ -1,10 +1,8 @@
 import type { Frame } from '../charts/frame.ts'
-import type { Quotient } from '../charts/rounding.ts'
+import { type Quotient, totalOf } from '../charts/rounding.ts'
 
 /** A figure of screens before it is rounded: over the window, over the one before, and in each bucket. */
 export type ScreenKpi = { value: Quotient; prev: Quotient; sparkline: Quotient[] }
-
-const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
 
 /** `over`: the figure of the grid's intervals from `first` until `end`. */
 const kpiOf = ({ lead, buckets, grid }: Frame, over: (first: number, end: number) => Quotient): ScreenKpi => ({
@@ -15,8 +13,8 @@ const kpiOf = ({ lead, buckets, grid }: Frame, over: (first: number, end: number
 
 /** The sums of the grid's intervals, added and divided by `per`. */
 export const addedKpi = (frame: Frame, sums: readonly bigint[], per = 1n): ScreenKpi =>
-  kpiOf(frame, (first, end) => ({ top: sum(sums.slice(first, end)), bottom: per }))
+  kpiOf(frame, (first, end) => ({ top: totalOf(sums.slice(first, end)), bottom: per }))
 
 /** The share of one count in another, each added first. */
 export const shareKpi = (frame: Frame, part: readonly bigint[], all: readonly bigint[]): ScreenKpi =>
-  kpiOf(frame, (first, end) => ({ top: sum(part.slice(first, end)), bottom: sum(all.slice(first, end)) }))
+  kpiOf(frame, (first, end) => ({ top: totalOf(part.slice(first, end)), bottom: totalOf(all.slice(first, end)) }))
