@@ -22,17 +22,18 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
+const period = (user: string, week: number, price: string, currency = 'EUR') => ({
+  ...{ event_id: `${user}-${week}`, event_name: week === 0 ? 'subscription_started' : 'subscription_renewed', identity_id: user },
+  ...{ platform: 'Stripe', product_id: 'weekly', price, currency, happened_at: iso(BEGUN + week * WEEK) },
+  transaction: {
+    transaction_id: `${user}-${week}`,
+    original_transaction_id: `${user}-0`,
+    expires_at: iso(BEGUN + (week + 1) * WEEK),
+  },
+})
+
 test('a renewal at the same price moves MRR by the rates of its two days, a higher price by both, on both drivers', async () => {
   const { secret: key } = await api.newProject()
-  const period = (user: string, week: number, price: string) => ({
-    ...{ event_id: `${user}-${week}`, event_name: week === 0 ? 'subscription_started' : 'subscription_renewed', identity_id: user },
-    ...{ platform: 'Stripe', product_id: 'weekly', price, currency: 'EUR', happened_at: iso(BEGUN + week * WEEK) },
-    transaction: {
-      transaction_id: `${user}-${week}`,
-      original_transaction_id: `${user}-0`,
-      expires_at: iso(BEGUN + (week + 1) * WEEK),
-    },
-  })
   const events = [
     ...USD_PER_EURO.flatMap((_, week) => [period('ann', week, '10'), period('ben', week, '10')]),
     ...USD_PER_EURO.map((_, week) => period('cid', week, week < 3 ? '20' : '30')),
@@ -56,5 +57,19 @@ test('a renewal at the same price moves MRR by the rates of its two days, a high
     ])
     expect(Object.fromEntries(shown)).toMatchObject(expected)
   }
+  expectAnswersByReplicas(api)
+})
+
+test('a window in which nothing but renewals happen says which of their currencies have no rate, on both drivers', async () => {
+  const { secret: key } = await api.newProject()
+  const events = USD_PER_EURO.map((_, week) => period('dan', week, '10', 'CHF'))
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body).toMatchObject({ created: events.length })
+  const path = `/v4/analytics/charts/mrr-movement?from=${BEGUN + DAY}&to=${BEGUN + 4 * WEEK}&unit=week`
+  for (const currency of ['USD', 'EUR'])
+    for (const { call } of callsOf(api)) {
+      const { body } = await call('GET', `${path}&currency=${currency}`, { key })
+      expect(body.summarySeries.total).toBe(0)
+      expect(body.unconverted).toEqual([{ currency: 'CHF', transactions: 1, amount: 30 }])
+    }
   expectAnswersByReplicas(api)
 })

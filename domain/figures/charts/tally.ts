@@ -187,7 +187,9 @@ function gathered(found: FigureColumns, summed: Summed): Map<number, Tally> {
   for (let row = 0; row < found.rows; row++) {
     const split = splits && Number(splits[row])
     const own = split === null ? terms : terms.filter(({ within }) => within === undefined || within.includes(split))
-    if (own.length === 0) continue
+    const left = (leftOut?.[row] as bigint | null | undefined) ?? 0n
+    // What cannot be converted moves nothing, and is told all the same.
+    if (own.length === 0 && left === 0n) continue
     const number = numbers ? Number(numbers[row]) : ALL
     const one = tallies.get(number) ?? emptyTally(intervals, width)
     tallies.set(number, one)
@@ -197,7 +199,7 @@ function gathered(found: FigureColumns, summed: Summed): Map<number, Tally> {
       else one[i]!.at[place]! += value
     }
     for (const { i, plus, minus } of own) add(i, minus === undefined ? sums[plus]!(row) : sums[plus]!(row) - sums[minus]!(row))
-    if (leftOut) add(width - 1, (leftOut[row] as bigint | null) ?? 0n)
+    if (left !== 0n) add(width - 1, left)
   }
   return tallies
 }
