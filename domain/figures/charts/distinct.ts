@@ -14,15 +14,15 @@ type Chain = { previous: string; since: string }
 /** Rows of users who are counted once in each interval. `chain`: null where rows do not know the one before. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string; chain: Chain | null }
 
-/** Users by their paid transactions, as `row`. */
-export function payers({ source, restriction }: ScanContext, row = 't'): Occurrences {
+/** Users by their paid transactions, as `row`. `which`: that they are paid ones, in SQL. */
+export function payers({ source, restriction }: ScanContext, row = 't', which = [`${row}.kind between 2 and 5`]): Occurrences {
   const column = (code: string) => {
     const attribute = attributeOf(code)!
     return isColumn(attribute) ? `${row}.${attribute.columns.transaction}` : null
   }
   return {
     from: `${source.dialect.tables.transactions} ${row}`,
-    where: [`${row}.kind between 2 and 5`, ...conditionsOf(restriction, `${row}.user_no`, column)],
+    where: [...which, ...conditionsOf(restriction, `${row}.user_no`, column)],
     user: `${row}.user_no`,
     happened: `${row}.happened`,
     chain: null,
@@ -150,7 +150,8 @@ function countingRepeats(context: ScanContext, rows: Occurrences, { previous, si
 export async function repeatedPayments(context: ScanContext, frame: Frame, division: Division): Promise<FrameCounts | null> {
   if (division !== UNDIVIDED || !isOfWholeUsers(context.restriction)) return null
   const chain = { previous: 't.paid_before', since: context.source.dialect.sincePaid('t') }
-  const repeats = await countInFrame(countingRepeats(context, payers(context), chain, division), frame)
+  // Only a paid transaction has one before.
+  const repeats = await countInFrame(countingRepeats(context, payers(context, 't', []), chain, division), frame)
   return (
     repeats.get(ALL) ??
     countsOfRows(
