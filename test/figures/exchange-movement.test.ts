@@ -12,6 +12,8 @@ const BEGUN = NOW - 3 * WEEK - DAY
 const dateOf = (week: number) => iso(BEGUN + week * WEEK).slice(0, 10)
 const USD_PER_EURO = ['1', '1.2', '1.1', '1.1']
 
+const CHF_OF_A_RENEWAL = { currency: 'CHF', transactions: 1, amount: 10 }
+
 let api: TestApi
 beforeAll(async () => {
   api = await startApi({ replica: true })
@@ -72,4 +74,30 @@ test('a window in which nothing but renewals happen says which of their currenci
       expect(body.unconverted).toEqual([{ currency: 'CHF', transactions: 1, amount: 30 }])
     }
   expectAnswersByReplicas(api)
+})
+
+test('what is told late of a period that is over changes nothing, and leaves nothing unconverted, on both drivers', async () => {
+  const { secret: key } = await api.newProject()
+  const product = { id: 'weekly', type: 'subscription', duration: 'P1W', google_product_id: 'weekly' }
+  expect((await api.call('POST', '/v4/products', { key, body: product })).status).toBe(201)
+  const { body: user } = await api.call('POST', '/v4/users', { key, body: { environment: 'prod' } })
+  const path = `/v4/users/${user.id}/purchases`
+  const periodOf = (week: number) => ({
+    ...{ currency: 'CHF', price: '10', purchased_at: iso(BEGUN + week * WEEK), expires_at: iso(BEGUN + (week + 1) * WEEK) },
+    play_store_data: { purchase_token: 'eve', order_id: `eve-${week}`, product_id: 'weekly' },
+  })
+  const first = await api.call('POST', path, { key, body: periodOf(0) })
+  expect((await api.call('PATCH', first.body.url, { key, body: { is_auto_renewing: false } })).status).toBe(200)
+  for (const week of [1, 2, 3]) expect((await api.call('POST', path, { key, body: periodOf(week) })).status).toBe(201)
+  const unconvertedSince = async (from: number, more: string) => {
+    const path = `/v4/analytics/charts/mrr-movement?from=${from}&to=${NOW + DAY}${more}`
+    const answers = await Promise.all(callsOf(api).map(({ call }) => call('GET', path, { key })))
+    return answers.map(({ body }) => body.unconverted)
+  }
+  for (const more of ['', '&segmentation=country', '&segmentation=country&max_series=0']) {
+    expect(await unconvertedSince(NOW - DAY / 2, more)).toEqual([undefined, undefined])
+    expect(await unconvertedSince(NOW - 2 * DAY, more)).toEqual([[CHF_OF_A_RENEWAL], [CHF_OF_A_RENEWAL]])
+  }
+  const { rows } = await api.pool.query('select from subscription_changes where happened >= $1 and cause = 3', [NOW])
+  expect(rows).toHaveLength(1)
 })

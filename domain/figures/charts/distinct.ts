@@ -8,7 +8,7 @@ import { scanRelations } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
-/** Of the row before of the same user: its time, and how long before it was. Both are null of the first row. */
+/** Of the row before of the same user: its time, and how long before it was. Null of the first row. */
 type Chain = { previous: string; since: string }
 
 /** Rows of users who are counted once in each interval. `chain`: null where rows do not know the one before. */
@@ -152,13 +152,8 @@ export async function repeatedPayments(context: ScanContext, frame: Frame, divis
   const chain = { previous: 't.paid_before', since: context.source.dialect.sincePaid('t') }
   // Only a paid transaction has one before.
   const repeats = await countInFrame(countingRepeats(context, payers(context, 't', []), chain, division), frame)
-  return (
-    repeats.get(ALL) ??
-    countsOfRows(
-      frame,
-      frame.grid.starts.map(() => 0n),
-    )
-  )
+  // Undivided, the count of a window is a row, be it 0.
+  return repeats.get(ALL)!
 }
 
 /** Counts different users in each interval and window, by the numbers of the division. A number without users has no entry. */

@@ -3,7 +3,7 @@ import { MOVES } from '../moves.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
 import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type SideName } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
-import { durationJoin, monthlyFactor } from './sides.ts'
+import { durationJoin, monthlyFactor, sidesDiffer } from './sides.ts'
 
 type Side = Exclude<SideName, ''>
 const SIDES: Side[] = ['a_', 'b_']
@@ -40,7 +40,7 @@ function changesSql(context: ScanContext, more: string[]): string {
         SIDES.map(side => `(${isInside(side, context)})`).join(' or '),
       ]
     : [own, [`${own} <> ${MOVES.none}`, ...conditionsOf(restriction, 'c.user_no', ofUser)].join(' and ')]
-  return `(select ${['c.happened', `${moves} as moves`, ...columns, ...more].join(', ')}
+  return `(select ${['c.happened', `${moves} as moves`, `${sidesDiffer(source.dialect)('c')} as differs`, ...columns, ...more].join(', ')}
     from ${source.dialect.tables.changes} c
     where ${counts('c', now)} and (${isAny}))`
 }
@@ -92,7 +92,7 @@ export function movementAtOnce(context: ScanContext, more: string[] = []): Scan 
     split: kindSql(context),
     multipliers: SIDES.map(side => monthlyFactor('m', products, side)),
     terms: KINDS.map(difference),
-    leftOut: countedRows(SIDES.map(side => `(${isLeftOut('m', side)})`).join(' or ')),
+    leftOut: countedRows(`m.differs and (${SIDES.map(side => `(${isLeftOut('m', side)})`).join(' or ')})`),
     column: () => {
       throw new RangeError('a movement has two values of an attribute')
     },

@@ -1,6 +1,7 @@
+import { CHANGE_CAUSE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import type { ProductWords } from '../product-words.ts'
-import type { StandingSides } from '../source.ts'
+import type { Dialect, StandingSides } from '../source.ts'
 import type { Multiplier, SideName } from './money.ts'
 
 /** What a side of a change says, behind `a_` and `b_`. */
@@ -27,6 +28,12 @@ export function sidesSql(changes: string, standing: StandingSides | null = null,
       ${SIDE_COLUMNS.join(', ')} from ${standing.table}`)
   return `(${sides.join(' union all ')})`
 }
+
+/** Whether a change is one of state, auto-renew or period. Any other one tells of a run that ended or was cancelled, and both of its sides are the same. */
+export const sidesDiffer =
+  ({ changesState }: Pick<Dialect, 'changesState'>): RowCondition =>
+  row =>
+    `(${changesState(row)} or ${row}.cause in (${CHANGE_CAUSE.begin}, ${CHANGE_CAUSE.handover}))`
 
 /** The column of an attribute in a row of the sides. */
 export const sideColumn = (row: string, { columns }: ColumnAttribute): string => `${row}.${columns.side}`
