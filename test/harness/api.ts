@@ -59,8 +59,8 @@ export type TestApi = {
   /** Calls with the production key of the first project. */
   call: Client
   newProject(): Promise<TestProjectKeys>
-  /** Calls an API beside this one, on the same database, that has a replica of all facts. `answers`: how often what answered. */
-  replica: { call: Client; answers: Map<string, number>; errors: Error[] } | null
+  /** Calls an API beside this one, on the same database, that has a replica of all facts. `answers`: how often what answered; `whys`: why not the replica. */
+  replica: { call: Client; answers: Map<string, number>; whys: string[]; errors: Error[] } | null
   stop(): Promise<void>
 }
 
@@ -145,6 +145,7 @@ export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProj
 /** The API that computes figures from replicas, whatever the number of facts. */
 async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
   const answers = new Map<string, number>()
+  const whys: string[] = []
   const errors: Error[] = []
   const replicas = replicasOf({
     pool: deps.facts.scanning,
@@ -152,7 +153,10 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
     memory: '384MB',
     from: 0,
     patienceMs: 60_000,
-    onAnswer: by => answers.set(by, (answers.get(by) ?? 0) + 1),
+    onAnswer: (by, why) => {
+      answers.set(by, (answers.get(by) ?? 0) + 1)
+      if (why !== undefined && by !== 'times') whys.push(why)
+    },
     onError: error => errors.push(error),
   })
   const server = await listen({ ...deps, facts: { ...deps.facts, replicas } }, { port: 0, host: '127.0.0.1' })
@@ -160,7 +164,7 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
     await server.close()
     await replicas.close()
   }
-  return { url: `http://127.0.0.1:${server.port}`, answers, errors, stop }
+  return { url: `http://127.0.0.1:${server.port}`, answers, whys, errors, stop }
 }
 
 /** Starts the API on its own database, in this process. Every response is validated against the description. */
@@ -255,7 +259,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     files,
     project,
     call: client(url, project.secret),
-    replica: beside && { call: client(beside.url, project.secret), answers: beside.answers, errors: beside.errors },
+    replica: beside && { call: client(beside.url, project.secret), answers: beside.answers, whys: beside.whys, errors: beside.errors },
     newProject: () => newProject(pool, secrets),
     async stop() {
       await server.close()

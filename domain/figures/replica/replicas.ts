@@ -12,7 +12,8 @@ import { type Freshness, openReplica, QUESTIONS_AT_ONCE, type Replica } from './
 
 /**
  * `from`: environments with so many facts have a replica. `memory`: for DuckDB, as 384MB. `patienceMs`: a question waits so long for a replica that is
- * being made or brought up to date; 1 s unless given. `retryMs`: nobody tries again sooner to open a replica that failed; 60 s unless given.
+ * being made or brought up to date; 1 s unless given. `retryMs`: nobody tries again sooner to open a replica that failed; 60 s unless given. `why`: what
+ * kept a replica from answering.
  */
 export type ReplicaOptions = {
   pool: Pool
@@ -21,7 +22,7 @@ export type ReplicaOptions = {
   from: number
   patienceMs?: number
   retryMs?: number
-  onAnswer: (by: 'replica' | FallbackReason) => void
+  onAnswer: (by: 'replica' | FallbackReason, why?: string) => void
   onError: (error: Error, environment: Environment) => void
 }
 
@@ -170,7 +171,8 @@ export function replicasOf(options: ReplicaOptions): Replicas {
         return { answer }
       } catch (error) {
         if (!(error instanceof Fallback || error instanceof OutOfDate)) throw error
-        options.onAnswer(fallbackOf(error).reason)
+        const { reason, message } = fallbackOf(error)
+        options.onAnswer(reason, message)
         return null
       }
     },
