@@ -61,7 +61,7 @@ export type StandingSides = { at: number; table: string }
 
 /**
  * Rows (user_no, happened) of users who were created, or had an event or a transaction, as a table. `isChained`: they also have `previous`, the time
- * of the row before of the same user, and `since`, how long before it was; both are null of the first one.
+ * of the row before of the same user, and `since`, the seconds since then; both are null in the first row of a user.
  */
 export type ActiveTimes = { table: string; isChained: boolean }
 

@@ -22,10 +22,10 @@ export const callsOf = ({ call, replica }: Pick<TestApi, 'call' | 'replica'>): {
 
 /** A replica that fails is not seen in the answers: Postgres gives the same. Only the times of events it does not have. */
 export function expectAnswersByReplicas({ replica }: Pick<TestApi, 'replica'>): void {
-  const { answers, whys, errors } = replica!
+  const { answers, fallbacks, errors } = replica!
   expect(errors).toEqual([])
   expect(answers.get('replica')).toBeGreaterThan(0)
-  expect(whys).toEqual([])
+  expect(fallbacks).toEqual([])
 }
 
 export type Difference = { told: Told; driver: Driver; path: string; question: ChartQuestion; expected: unknown; got: unknown }

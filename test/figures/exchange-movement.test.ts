@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { CHANGE_CAUSE } from '../../domain/facts/rows.ts'
 import { importRates } from '../../domain/rates/import.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { callsOf, expectAnswersByReplicas } from './ask.ts'
@@ -98,6 +99,10 @@ test('what is told late of a period that is over changes nothing, and leaves not
     expect(await unconvertedSince(NOW - DAY / 2, more)).toEqual([undefined, undefined])
     expect(await unconvertedSince(NOW - 2 * DAY, more)).toEqual([[CHF_OF_A_RENEWAL], [CHF_OF_A_RENEWAL]])
   }
-  const { rows } = await api.pool.query('select from subscription_changes where happened >= $1 and cause = 3', [NOW])
+  const { rows } = await api.pool.query('select from subscription_changes where happened >= $1 and cause = $2', [
+    NOW,
+    CHANGE_CAUSE.auto_renew,
+  ])
   expect(rows).toHaveLength(1)
+  expectAnswersByReplicas(api)
 })

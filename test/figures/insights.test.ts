@@ -49,7 +49,7 @@ const lengths = fc.array(fc.constantFrom(1, 7, 30, 90, 200, 365), { minLength: 3
 test(`the values of insights into any history are those of the witness: ${HISTORIES} histories, FIGURES_SEED=${SEED}`, {
   timeout: 60_000 + HISTORIES * 5_000,
 }, async () => {
-  const { access: duckdb, answers, whys, errors } = setting.open()
+  const { access: duckdb, answers, fallbacks, errors } = setting.open()
   const accesses = Object.entries({ postgres: { ...duckdb, replicas: null }, duckdb })
   const agree = async ({ history, project, statements }: Told, days: number, isSandbox: boolean) => {
     const expected = stable(history, world => insightValues(world, days))
@@ -64,7 +64,7 @@ test(`the values of insights into any history are those of the witness: ${HISTOR
     for (const days of all) await agree(told, days, drawn.isSandbox)
   })
   await fc.assert(property, { numRuns: HISTORIES, seed: SEED, endOnFailure: true })
-  expect([new Set(answers), whys, errors]).toEqual([new Set(['replica']), [], []])
+  expect([new Set(answers), fallbacks, errors]).toEqual([new Set(['replica']), [], []])
 })
 
 const same = (value: bigint) => ({ last: value, before: value })

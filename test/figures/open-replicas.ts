@@ -8,27 +8,33 @@ import { type ReplicaOptions, type Replicas, replicasOf } from '../../domain/fig
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
 
-/** `answers`: what answered each question. `whys`: why not a replica. */
-export type Opened = { access: FactAccess; answers: string[]; whys: string[]; errors: string[]; close: () => Promise<void> }
+/** `answers`: what answered each question. `fallbacks`: why Postgres answered. */
+export type Opened = { access: FactAccess; answers: string[]; fallbacks: string[]; errors: string[]; close: () => Promise<void> }
 
 /** Opens replicas as a process has them, of any number of facts. */
 function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanning: Pool; folder: string }) {
   const opened: Replicas[] = []
   const open = (options: Partial<ReplicaOptions> = {}): Opened => {
     const answers: string[] = []
-    const whys: string[] = []
+    const fallbacks: string[] = []
     const errors: string[] = []
     const replicas = replicasOf({
       ...{ pool: scanning, folder, memory: '384MB', from: 0, patienceMs: 60_000 },
       onAnswer: (by, why) => {
         answers.push(by)
-        if (why !== undefined) whys.push(why)
+        if (why !== undefined) fallbacks.push(why)
       },
       onError: error => errors.push(error.message),
       ...options,
     })
     opened.push(replicas)
-    return { access: { pool, scanning, replicas, proceedsRates: proceedsRates({}) }, answers, whys, errors, close: () => replicas.close() }
+    return {
+      access: { pool, scanning, replicas, proceedsRates: proceedsRates({}) },
+      answers,
+      fallbacks,
+      errors,
+      close: () => replicas.close(),
+    }
   }
   open.closeAll = () => Promise.all(opened.splice(0).map(replicas => replicas.close()))
   return open

@@ -59,8 +59,8 @@ export type TestApi = {
   /** Calls with the production key of the first project. */
   call: Client
   newProject(): Promise<TestProjectKeys>
-  /** Calls an API beside this one, on the same database, that has a replica of all facts. `answers`: how often what answered; `whys`: why not the replica. */
-  replica: { call: Client; answers: Map<string, number>; whys: string[]; errors: Error[] } | null
+  /** Calls an API beside this one, on the same database, that has a replica of all facts. `answers`: how often what answered; `fallbacks`: why Postgres did, but for times of events. */
+  replica: { call: Client; answers: Map<string, number>; fallbacks: string[]; errors: Error[] } | null
   stop(): Promise<void>
 }
 
@@ -145,7 +145,7 @@ export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProj
 /** The API that computes figures from replicas, whatever the number of facts. */
 async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
   const answers = new Map<string, number>()
-  const whys: string[] = []
+  const fallbacks: string[] = []
   const errors: Error[] = []
   const replicas = replicasOf({
     pool: deps.facts.scanning,
@@ -155,7 +155,7 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
     patienceMs: 60_000,
     onAnswer: (by, why) => {
       answers.set(by, (answers.get(by) ?? 0) + 1)
-      if (why !== undefined && by !== 'times') whys.push(why)
+      if (why !== undefined && by !== 'times') fallbacks.push(why)
     },
     onError: error => errors.push(error),
   })
@@ -164,7 +164,7 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
     await server.close()
     await replicas.close()
   }
-  return { url: `http://127.0.0.1:${server.port}`, answers, whys, errors, stop }
+  return { url: `http://127.0.0.1:${server.port}`, answers, fallbacks, errors, stop }
 }
 
 /** Starts the API on its own database, in this process. Every response is validated against the description. */
@@ -259,7 +259,12 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     files,
     project,
     call: client(url, project.secret),
-    replica: beside && { call: client(beside.url, project.secret), answers: beside.answers, whys: beside.whys, errors: beside.errors },
+    replica: beside && {
+      call: client(beside.url, project.secret),
+      answers: beside.answers,
+      fallbacks: beside.fallbacks,
+      errors: beside.errors,
+    },
     newProject: () => newProject(pool, secrets),
     async stop() {
       await server.close()

@@ -8,10 +8,10 @@ import { scanRelations } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 import { ALL, type Division, UNDIVIDED } from './tally.ts'
 
-/** Of the row before of the same user: its time, and how long before it was. Null of the first row. */
+/** What a row knows of the row before it of the same user: its time, and how many seconds earlier that was. Null in the first row of a user. */
 type Chain = { previous: string; since: string }
 
-/** Rows of users who are counted once in each interval. `chain`: null where rows do not know the one before. */
+/** Rows of users who are counted once in each interval. `chain`: null where rows do not know the row before. */
 type Occurrences = { from: string; where: string[]; user: string; happened: string; chain: Chain | null }
 
 /** Users by their paid transactions, as `row`. `which`: that they are paid ones, in SQL. */
@@ -62,7 +62,7 @@ const isOfWholeUsers = ({ words, segment }: Restriction): boolean => segment ===
 /** A count in each interval of a frame's grid, in the window before, and in the window. */
 export type FrameCounts = { at: bigint[]; before: bigint; window: bigint }
 
-/** Of rows that are counted in one interval alone. */
+/** Counts in the windows from those in the intervals, where each row is counted in one interval alone. */
 export const countsOfRows = ({ lead }: Frame, at: bigint[]): FrameCounts => ({
   at,
   before: totalOf(at.slice(0, lead)),
@@ -81,7 +81,7 @@ const whole = ({ from, to }: TimeWindow): Grid => ({ starts: [from], end: to })
 type Counts = ReadonlyMap<number, bigint[]>
 type CountIn = (grid: Grid) => Promise<Counts>
 
-/** Counts in the intervals of a frame: what is a whole window is counted as such. */
+/** Counts in the intervals of a frame. An interval that is the whole window before is counted by itself, which is faster. */
 async function countAt(count: CountIn, { grid: { starts, end }, lead, before }: Frame): Promise<Counts> {
   if (lead !== 1) return count({ starts, end })
   const first = await count(whole(before))
@@ -91,7 +91,7 @@ async function countAt(count: CountIn, { grid: { starts, end }, lead, before }: 
   return new Map([...numbers].map(number => [number, [first.get(number)?.[0] ?? 0n, ...(others.get(number) ?? none)]]))
 }
 
-/** The same with counts in both windows, where what is counted in an interval may be counted in another one again. */
+/** The same, and counts in both windows: users are counted anew for each interval and window, so the counts cannot be added. */
 async function countInFrame(count: CountIn, frame: Frame): Promise<Map<number, FrameCounts>> {
   const at = await countAt(count, frame)
   const before = frame.lead === 1 ? at : await count(whole(frame.before))
@@ -133,7 +133,7 @@ const counting =
 
 const longestOf = ({ starts, end }: Grid): number => Math.max(...starts.map((start, i) => (starts[i + 1] ?? end) - start))
 
-/** Counts rows that follow another one of the same user in the same interval: all others are a user each. */
+/** Counts rows that follow another row of the same user in the same interval. Each of the other rows is a different user. */
 function countingRepeats(context: ScanContext, rows: Occurrences, { previous, since }: Chain, division: Division): CountIn {
   const only = (grid: Grid) =>
     grid.starts.length === 1

@@ -29,7 +29,7 @@ export function sidesSql(changes: string, standing: StandingSides | null = null,
   return `(${sides.join(' union all ')})`
 }
 
-/** Whether a change is one of state, auto-renew or period. Any other one tells of a run that ended or was cancelled, and both of its sides are the same. */
+/** Whether a change is one of state, auto-renew or period. Any other one tells of a period or run before the present one: both of its sides are the same. */
 export const sidesDiffer =
   ({ changesState }: Pick<Dialect, 'changesState'>): RowCondition =>
   row =>
