@@ -60,5 +60,5 @@ export const event = (name: string, id: string, person: string) => ({
   event_id: id,
   event_name: name,
   identity_id: person,
-  happened_at: '2026-03-01T12:00:00Z',
+  happened_at: new Date().toISOString(),
 })

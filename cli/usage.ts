@@ -71,7 +71,8 @@ export const IMPORT_USAGE = `Usage: PERENNIAL_KEY=… npm run cli -- import FILE
   --delimiter C    between the values of a row (,); \\t for a tab
   --batch N        rows per request, 1 to 1000 (1000)
   --parallel N     requests at once, 1 to 16 (1); above 1 the batches may be stored in another order than the file's
-  --no-trigger     store past events: start no automation, end no wait, call no integration
+  --trigger        let events younger than 72 hours start automations, end waits and go to integrations; says before it begins how many of them
+                   each would get, and asks on a terminal. Without it all rows are history: stored and counted, and nobody acts on them
   --rejects PATH   where rejected rows are written (DATA_DIR/imports)
   --again          post everything again, although the import was finished
 

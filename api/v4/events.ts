@@ -73,6 +73,7 @@ export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environmen
       created: count('created'),
       duplicates: count('duplicate'),
       rejected,
+      not_triggered: outcomes.filter(outcome => outcome.status === 'created' && !outcome.triggers).length,
       results: outcomes.map((outcome, i) => result(items[i]!, i, outcome)),
     },
   }

@@ -5,13 +5,13 @@ import { CliError, lineOf } from '../failure.ts'
 import { printable } from '../table.ts'
 import type { ImportBatch, Rejection } from './batches.ts'
 import type { Fields } from './fields.ts'
-import { toItem } from './item.ts'
+import { type ToItem, toItem } from './item.ts'
 import { readMap, refuseOtherColumns } from './map.ts'
 import type { FileOptions } from './options.ts'
 import type { PostedRows } from './post.ts'
 import { counted, showProgress } from './progress.ts'
 import { rejectsFile } from './rejects.ts'
-import { identify, readHeader } from './rows.ts'
+import { identify, type Row, readHeader, readRows } from './rows.ts'
 import { importRest } from './run.ts'
 import { type ImportState, importName, importsFolder, readState } from './state.ts'
 
@@ -27,6 +27,8 @@ export type ImportTarget = {
   key: string
   /** What has become of a row that was new: "stored". */
   done: string
+  /** Gets the rows that will be posted, before the first one is. */
+  before?: (rows: AsyncIterable<Row>, item: ToItem) => Promise<void>
   /** `say` prints a line that the progress does not overwrite. */
   post: (batch: ImportBatch, signal: AbortSignal, say: (line: string) => void) => Promise<PostedRows>
 }
@@ -69,6 +71,7 @@ export async function importFile(options: FileOptions, target: ImportTarget, dat
   else if (state.rejected > 0 && earlier?.rejects !== rejectsPath) context.note(`rows rejected before are in ${earlier?.rejects}`)
   if (state.rows > 0) context.note(`continuing after row ${counted(state.rows)}`)
 
+  await target.before?.(readRows(file.path, delimiter, { n: state.rows, end: state.end }), toItem(map, header.columns))
   const rejects = rejectsFile(rejectsPath, header.columns, state.rejectsBytes)
   const progress = showProgress(file, { ...state }, context.note)
   const shown: Rejection[] = []

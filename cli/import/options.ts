@@ -19,6 +19,7 @@ export type ImportOptions = FileOptions & {
   key: string
   /** Absent: the service on this machine. */
   url: string | undefined
+  /** Events younger than 72 hours act; else none does. */
   trigger: boolean
 }
 
@@ -75,6 +76,8 @@ export async function importOptions(args: string[], given: Record<string, string
       ...FILE_ARGUMENTS,
       key: { type: 'string' },
       url: { type: 'string' },
+      trigger: { type: 'boolean', default: false },
+      // The default; scripts of before say it.
       'no-trigger': { type: 'boolean', default: false },
     },
   })
@@ -82,7 +85,8 @@ export async function importOptions(args: string[], given: Record<string, string
   const key = values.key ?? env.PERENNIAL_KEY
   if (!key) throw new UsageError('PERENNIAL_KEY is missing: set it to a Secret Key of the project, or PERENNIAL_KEY_FILE to a file with it')
   if (!KEY.test(key)) throw new UsageError('PERENNIAL_KEY must be a Secret Key: sk_…, or test_sk_… for the sandbox')
+  if (values.trigger && values['no-trigger']) throw new UsageError('--trigger and --no-trigger exclude each other')
   if (values.url !== undefined && !(/^https?:/.test(values.url) && URL.canParse(values.url)))
     throw new UsageError('--url must be an address that begins with http:// or https://')
-  return { ...(await fileOptions(values, path)), key, url: values.url?.replace(/\/+$/, ''), trigger: !values['no-trigger'] }
+  return { ...(await fileOptions(values, path)), key, url: values.url?.replace(/\/+$/, ''), trigger: values.trigger }
 }

@@ -34,7 +34,11 @@ export type EventInput = {
 export const appEventPrefix = (user: number): string => `@${user}`
 
 export type ItemError = { code: 'invalid_data' | 'not_found' | 'idempotency_conflict'; message: string; details?: Detail[] }
-export type ItemResult = { status: 'created' | 'duplicate'; id: string } | { status: 'rejected'; error: ItemError }
+/** `triggers` false: the event starts no automation, ends no wait and goes to no integration. */
+export type ItemResult =
+  | { status: 'created'; id: string; triggers: boolean }
+  | { status: 'duplicate'; id: string }
+  | { status: 'rejected'; error: ItemError }
 
 export const invalidItem = (details: Detail[]): ItemError => ({
   code: 'invalid_data',

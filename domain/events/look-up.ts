@@ -10,6 +10,8 @@ type StoredEvent = { id: string; event_id: string; name: string; user_id: string
 /** What a batch refers to: `now` in µs by the environment's clock, the users by id and by identity, and the events that are stored already. */
 export type LookUp = {
   now: number
+  /** How far the environment's clock runs ahead, in µs. */
+  ahead: number
   users: Map<string, FoundUser>
   identities: Map<string, FoundUser>
   events: Map<string, StoredEvent>
@@ -40,11 +42,11 @@ export async function findUsers(
 export async function lookUp(tx: Tx, environment: Environment, items: EventInput[]): Promise<LookUp> {
   // Events are read before users. A batch that commits in between has created its users too, so the user of an event that is found is also
   // found. In the other order, a repeated event could look like the event of another user. The join returns one row at least, with the time.
-  const { rows } = await tx.query<StoredEvent & { now: number }>({
+  const { rows } = await tx.query<StoredEvent & { now: number; ahead: number }>({
     name: 'find-events',
-    text: `select (extract(epoch from n.now) * 1000000)::bigint as now,
+    text: `select (extract(epoch from n.now) * 1000000)::bigint as now, (extract(epoch from n.ahead) * 1000000)::bigint as ahead,
              e.id, e.event_id, e.name, e.user_id, e.sent_at, (extract(epoch from e.happened_at) * 1000000)::bigint as happened_at
-           from (select environment_now($1) as now, ${LOCK_INGESTION_SHARED}) n left join (
+           from (select environment_now($1) as now, (select clock_offset from environments where id = $1) as ahead, ${LOCK_INGESTION_SHARED}) n left join (
              select f.* from unnest($2::text[]) k(event_id)
              cross join lateral (
                select * from events where environment = $1 and event_id >= k.event_id and event_id <= k.event_id order by event_id limit 1) f
@@ -54,7 +56,7 @@ export async function lookUp(tx: Tx, environment: Environment, items: EventInput
   const events = new Map(rows.flatMap(row => (row.id === null ? [] : [[row.event_id, row]])))
   const users = await findUsers(tx, environment, 'id', distinct(items.map(item => item.customer_uid)))
   const identities = await findUsers(tx, environment, 'identity_id', distinct(items.map(item => item.identity_id)))
-  return { now: rows[0]!.now, users, identities, events }
+  return { now: rows[0]!.now, ahead: rows[0]!.ahead, users, identities, events }
 }
 
 /** The transactions that an event of the log has begun already: key -> id of the event. */

@@ -5,18 +5,29 @@ import { writeUsers } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
-import { findTransactions, findUsers, lookUp } from '../events/look-up.ts'
+import { findTransactions, findUsers, type LookUp, lookUp } from '../events/look-up.ts'
 import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
 import { isScreenEvent } from '../facts/read-lives.ts'
+import { HISTORY_MS } from '../limits.ts'
 import { mark, markStored, markViewers } from '../marks/mark.ts'
 import { isFact } from '../subscriptions/posted.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
+/** Whether events start automations, end waits and go to integrations: `true`, unless they are history; `false`, none of them; `always`, history too. */
+export type Trigger = boolean | 'always'
+
+/** A server tells the time of the environment's clock; an app tells the real time, also where the environment's clock runs ahead. */
+function isTriggering(item: EventInput, at: number, trigger: Trigger, { now, ahead }: LookUp): boolean {
+  if (typeof trigger === 'string') return true
+  const recorded = item.ofApp ? now - ahead : now
+  return trigger && recorded - at <= HISTORY_MS * 1000
+}
+
 /**
  * Stores the valid items of a batch in one transaction, in array order; returns the result of each item. An item that the request's
- * validator refused comes as its error. `triggers` false: a backfill that starts no automation and no delivery.
+ * validator refused comes as its error.
  *
  * The unique indexes of the log decide between two writers of one event id or one transaction. The transaction of the slower writer is
  * rolled back as a whole, its offsets included, and is run again: it then finds the events of the faster writer.
@@ -25,15 +36,15 @@ export const appendBatch = (
   pool: Pool,
   environment: Environment,
   items: (EventInput | ItemError)[],
-  triggers: boolean,
-): Promise<ItemResult[]> => transaction(pool, tx => appendItems(tx, environment, items, triggers), isUniqueViolation)
+  trigger: Trigger,
+): Promise<ItemResult[]> => transaction(pool, tx => appendItems(tx, environment, items, trigger), isUniqueViolation)
 
 /** The same as a part of a transaction that is repeated after a unique violation. `before` runs when it is known which entries are new. */
 export async function appendItems(
   tx: Tx,
   environment: Environment,
   items: (EventInput | ItemError)[],
-  triggers: boolean,
+  trigger: Trigger,
   before: (entries: Entry[]) => Promise<unknown> = async () => {},
 ): Promise<ItemResult[]> {
   const found = await lookUp(
@@ -57,10 +68,11 @@ export async function appendItems(
       if (first === 'news' || attributionOf(user) !== attribution) rooted.add(user.id)
       if (last !== 'nothing' || first !== 'nothing' || isSeenLater) changed.set(user.id, user)
     }
+    const triggers = isTriggering(item, at, trigger, found)
     const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
     if (user && isFact(entry)) entry.known = { country: user.country, app_version: user.app_version, locale: user.locale }
     entries.push(entry)
-    results[index] = { status: 'created', id: entry.id }
+    results[index] = { status: 'created', id: entry.id, triggers }
   }
   for (const [index, first] of repeats) {
     const result = results[first]

@@ -6,6 +6,7 @@ import type { EventInput } from '../events/item.ts'
 import { findTransactions } from '../events/look-up.ts'
 import { decimal, defaultProceeds, negated, times } from '../events/money.ts'
 import { appendEntries } from '../events/write.ts'
+import { HISTORY_MS } from '../limits.ts'
 import { parseTime } from '../subscriptions/period.ts'
 import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { micros } from '../time/instant.ts'
@@ -81,9 +82,6 @@ function moneyOf({ purchase, slug, amount, paid = purchase, loyal }: Emission): 
   const usd = (value: string) => (rate === null ? null : times(value, rate))
   return { price, currency, proceeds, priceUsd: usd(price), proceedsUsd: usd(proceeds) }
 }
-
-/** A fact that is older than this when it is recorded is history: it is stored, and nobody acts on it. */
-const HISTORY_MS = 72 * 3_600_000
 
 /**
  * Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording.

@@ -5254,10 +5254,11 @@ export interface components {
         EventBatchInput: {
             events: components["schemas"]["EventInput"][];
             /**
-             * @description False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past.
+             * @description False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past. True: the same holds for those events alone that happened more than 72 hours before they are recorded. `always`: such late events start automations and go to integrations too.
              * @default true
+             * @enum {unknown}
              */
-            trigger: boolean;
+            trigger: true | false | "always";
         };
         EventInput: {
             /**
@@ -5419,6 +5420,7 @@ export interface components {
          *       "created": 1,
          *       "duplicates": 0,
          *       "rejected": 1,
+         *       "not_triggered": 0,
          *       "results": [
          *         {
          *           "index": 0,
@@ -5454,6 +5456,8 @@ export interface components {
             created: number;
             duplicates: number;
             rejected: number;
+            /** @description How many of the created events start no automation, wake no wait and go to no integration, because of `trigger` or their age. */
+            not_triggered: number;
             results: components["schemas"]["EventResult"][];
         };
         EventResult: {

@@ -38,6 +38,23 @@ test('last_seen moves to the latest happened_at of the posted events, never back
 })
 
 describe('a batch', () => {
+  test('events older than 72 hours start nothing, are counted, and act with "always"', async () => {
+    const ago = (hours: number) => item({ happened_at: new Date(Date.now() - hours * 3_600_000).toISOString() })
+    const batch = async (trigger: unknown) => {
+      const [old, young] = [ago(72.1), ago(71.9)]
+      const { body } = await post([old, young, { ...old }], { trigger })
+      const triggers = async ({ event_id }: Record<string, unknown>) => (await find(String(event_id)))!.triggers
+      return [body.created, body.duplicates, body.not_triggered, await triggers(old), await triggers(young)]
+    }
+    expect(await batch(true)).toEqual([2, 1, 1, false, true])
+    expect(await batch(undefined)).toEqual([2, 1, 1, false, true])
+    expect(await batch(false)).toEqual([2, 1, 2, false, false])
+    expect(await batch('always')).toEqual([2, 1, 0, true, true])
+    expect((await post([ago(1)], { trigger: 'never' })).body.error.details).toEqual([
+      { field: 'trigger', message: 'must be one of true, false, always' },
+    ])
+  })
+
   test('valid items are stored, invalid ones are returned with the reason, and the counts add up', async () => {
     const [good, late] = [item(), item({ happened_at: '9999-01-01T00:00:00Z' })]
     const answer = await post([

@@ -16,7 +16,7 @@ export async function call(
   args: string[],
   env: Record<string, string>,
   signal = new AbortController().signal,
-  stdin: string | Uint8Array = '',
+  stdin: string | Uint8Array | Readable = '',
 ): Promise<Said> {
   const out: string[] = []
   const notes: string[] = []
@@ -26,7 +26,7 @@ export async function call(
       await command(args, {
         env,
         signal,
-        stdin: () => Readable.from([stdin]),
+        stdin: () => (stdin instanceof Readable ? stdin : Readable.from([stdin])),
         out: line => out.push(line),
         note: line => notes.push(line),
       }),

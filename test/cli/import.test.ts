@@ -1,8 +1,12 @@
 import { readdir, readFile, utimes, writeFile } from 'node:fs/promises'
 import { join } from 'node:path'
+import { Readable } from 'node:stream'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { importCsv } from '../../cli/import/command.ts'
+import { consumeBatch } from '../../domain/log/consume.ts'
+import { CONSUMERS } from '../../domain/reconciliation/log-handlers.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { receiver } from '../harness/receiver.ts'
 import { until } from '../harness/until.ts'
 import { call, start, temporaryFolder } from './call.ts'
 import { gate } from './gate.ts'
@@ -213,11 +217,76 @@ test('a key that the service does not know is told, and nothing is done', async 
   expect(said).toMatchObject({ code: 1, out: '', notes: expect.stringMatching(/does not know this key \(401\).*; 0 rows are done/) })
 })
 
-test('--no-trigger stores the past without starting anything', async () => {
-  const { run, file, production } = await place()
-  await run(await file(NUMBERS + numbered(1, 2)), ...MAP, '--no-trigger')
-  const { rows } = await api.pool.query('select distinct triggers from events where environment = $1', [production])
-  expect(rows).toEqual([{ triggers: false }])
+/** A project with an automation and an integration that take `opened` and purchases; its log is read in the test. */
+async function listening() {
+  const { secret, production, dataDir, file } = await place()
+  const post = async (path: string, body: object, method = 'POST') => {
+    const answer = await api.call(method, path, { key: secret, body })
+    expect(answer.status, answer.text).toBeLessThan(300)
+    return answer.body
+  }
+  const steps = [{ id: 'long', type: 'delay', duration: 'P30D' }]
+  const initiators = [
+    { uid: 'opened', type: 'event' },
+    { uid: 'in_app_purchase', type: 'event' },
+  ]
+  await post('/v4/automations', { name: 'Welcome', status: 'active', data: { initiators, steps } })
+  const { id } = await post('/v4/integrations', { title: 'Hook', integration: 'webhooks', target_platform: 'iOS' })
+  const { url } = await receiver()
+  await post(`/v4/integrations/${id}/config`, { settings: { url }, events: ['opened', 'in_app_purchase'] }, 'PUT')
+  await post(`/v4/integrations/${id}/status`, { status: 1 })
+  const run = (args: string[], stdin?: Readable) =>
+    call(importCsv, [...args, '--key', secret, '--url', api.url], { DATA_DIR: dataDir }, undefined, stdin)
+  /** What the imported events have set going. */
+  const effects = async () => {
+    for (const one of CONSUMERS)
+      while ((await consumeBatch(api.pool, one, production, { partitions: 64, perPartition: 256 })).partitions > 0);
+    const counted = `select (select count(*)::int from events where environment = $1) as events,
+      (select count(*)::int from automation_runs where environment = $1) as runs, (select count(*)::int from deliveries where environment = $1) as deliveries`
+    return (await api.pool.query(counted, [production])).rows[0]
+  }
+  return { run, effects, file }
+}
+/** Rows of now and rows of five days ago. */
+const mixed = (young: number, old: number) =>
+  NUMBERS +
+  Array.from(
+    { length: young + old },
+    (_, i) => `${i},opened,${new Date(Date.now() - (i < young ? 0 : 5 * 86_400_000)).toISOString()}\n`,
+  ).join('')
+const typing = (text: string) => Object.assign(Readable.from([text]), { isTTY: true })
+
+test('the import as the page prints it sends nothing, beside an active automation and integration', async () => {
+  const { run, effects } = await listening()
+  expect((await run(EXAMPLE)).code).toBe(0)
+  expect(await effects()).toEqual({ events: 1000, runs: 0, deliveries: 0 })
+})
+
+test('an import is history, also of events that are young', async () => {
+  const { run, effects, file } = await listening()
+  expect((await run([await file(mixed(2, 1)), ...MAP])).notes).toBe('')
+  expect(await effects()).toEqual({ events: 3, runs: 0, deliveries: 0 })
+})
+
+test('--trigger says beforehand who gets the young events, and only these act', async () => {
+  const { run, effects, file } = await listening()
+  const { notes, code } = await run([await file(mixed(2, 3)), ...MAP, '--trigger'])
+  expect(notes).toContain('2 events are younger than 72 hours')
+  expect(notes).toContain('automation "Welcome": gets up to 2\n')
+  expect(notes).toContain('integration "Hook": gets up to 2')
+  expect(code).toBe(0)
+  expect(await effects()).toEqual({ events: 5, runs: 2, deliveries: 2 })
+})
+
+test('--trigger asks on a terminal, and without a yes nothing is imported', async () => {
+  const { run, effects, file } = await listening()
+  const args = [await file(mixed(1, 1)), ...MAP, '--trigger']
+  for (const answer of ['no\n', ''])
+    expect(await run(args, typing(answer))).toMatchObject({ code: 1, notes: expect.stringMatching(/nothing was imported$/) })
+  expect(await effects()).toEqual({ events: 0, runs: 0, deliveries: 0 })
+  expect((await run(args, typing('yes\n'))).code).toBe(0)
+  // The event has no user, so its run is skipped.
+  expect(await effects()).toEqual({ events: 2, runs: 1, deliveries: 1 })
 })
 
 test('a file with other delimiters, a byte order mark and bytes that are no UTF-8', async () => {

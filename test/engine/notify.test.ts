@@ -48,7 +48,7 @@ const isNotify = (text: string) => /pg_notify/.test(text)
 const newRun = { workflow: 'export', version: 1, subject: 'x' }
 
 test('a transaction that appends events notifies nobody: the notification follows its commit', async () => {
-  const [result] = await appendBatch(pool, api.project.production, [item() as never], true)
+  const [result] = await appendBatch(pool, api.project.production, [item() as never], 'always')
   expect(result!.status).toBe('created')
   await announced(1)
   expect(received).toEqual([`log ${api.project.production}`])

@@ -19,7 +19,7 @@ export const proofs = () => {
   same<Input<'v4CreateExport'>['body']['platform'], 'iOS' | 'Android' | 'Stripe' | null>(true)
   same<Input<'v4CreateIdentity'>['body']['user_id'], string | null>(true)
   same<Input<'v4CreateEvents'>['body']['events'], Record<string, unknown>[]>(true)
-  same<Input<'v4CreateEvents'>['body']['trigger'], boolean>(true)
+  same<Input<'v4CreateEvents'>['body']['trigger'], boolean | 'always'>(true)
   same<AnswerBody<'v4GetUser'>['id'], string>(true)
   same<AnswerBody<'v4CreateUser'>, components['schemas']['User']>(true)
   same<AnswerBody<'v4CreateExport'>['manifest'], components['schemas']['ExportManifest']>(true)

@@ -61,12 +61,28 @@ test('an event is stored with all of its fields and what the headers say', async
       screen_id: 'onboarding-2',
       properties: { plan: 'free', step: 2, gift: false },
       price: null,
-      triggers: true,
+      // It is months old.
+      triggers: false,
     },
   ])
   expect(new Date((await stored(user))[0].happened_at).getTime()).toBe(1_772_355_600_000)
   const listed = (await api.call('GET', '/v4/events?limit=1', sandbox())).body.data[0]
   expect(listed).toMatchObject({ id: answer.body.results[0].id, event_name: 'opened', customer_uid: user })
+})
+
+test('an app tells the real time: its event acts within 72 hours, also where the clock of the sandbox runs ahead', async () => {
+  const own = await api.newProject()
+  const { id: user } = (await api.call('POST', '/v4/users', { key: own.sandbox, body: { environment: 'sandbox' } })).body
+  await api.pool.query(`update environments set clock_offset = interval '27 days' where id = $1`, [own.sandboxEnvironment])
+  const now = Math.floor(Date.now() / 1000)
+  const events = [71, 73].map(hours => one({ event_id: `h${hours}`, happened_at: now - hours * 3600 }))
+  const answer = await v3('POST', `/v3/users/${user}/events`, { key: own.projectKey, body: { events } })
+  expect([answer.status, answer.body.created]).toEqual([200, 2])
+  const acts = (await stored(user)).map(({ event_id, triggers }: { event_id: string; triggers: boolean }) => [event_id.slice(-3), triggers])
+  expect(acts.sort()).toEqual([
+    ['h71', true],
+    ['h73', false],
+  ])
 })
 
 test('without a time, and for one of the future, it is now', async () => {

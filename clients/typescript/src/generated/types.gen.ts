@@ -1601,9 +1601,9 @@ export type EventList = {
 export type EventBatchInput = {
     events: Array<EventInput>;
     /**
-     * False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past.
+     * False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past. True: the same holds for those events alone that happened more than 72 hours before they are recorded. `always`: such late events start automations and go to integrations too.
      */
-    trigger?: boolean;
+    trigger?: true | false | 'always';
 };
 
 export type EventInput = {
@@ -1718,6 +1718,10 @@ export type EventBatch = {
     created: number;
     duplicates: number;
     rejected: number;
+    /**
+     * How many of the created events start no automation, wake no wait and go to no integration, because of `trigger` or their age.
+     */
+    not_triggered: number;
     results: Array<EventResult>;
 };
 
