@@ -1,31 +1,54 @@
 import { createHash } from 'node:crypto'
+import type { StorePlatform } from '../stores/config.ts'
 
-const MINUTE = 60_000
+const SECOND = 1_000
+const MINUTE = 60 * SECOND
 const HOUR = 60 * MINUTE
 const DAY = 24 * HOUR
 
-/** After the end of a period, until the store has said something that is younger than the end. */
+/** After the end of a period; then daily, for `FOLLOWED_FOR`. */
 const AFTER_END = [10 * MINUTE, HOUR, 6 * HOUR, 23 * HOUR]
+/** Apple charges for up to 60 days after a failure, and books what it charged late. */
+const FOLLOWED_FOR: Record<StorePlatform, number> = { apple: 60 * DAY, google: 30 * DAY, stripe: 30 * DAY, paddle: 30 * DAY }
 const RETRY_EVERY = 12 * HOUR
 const RETRY_FOR = 60 * DAY
+
+/** What a notification promises: a period that runs at its time, or auto-renew that is on. */
+export type Promised = 'period' | 'auto_renew'
+/** A promise that the answers of the store do not show yet. `at`: store time of the notification; `since`: when it was missed first; ms. */
+export type Expectation = { promised: Promised; at: number; since: number }
+
+/** A store that notifies before it can answer is asked again after 2 s, 10 s, 1 and 10 minutes. Each time counts from the first answer. */
+const EXPECTED_AFTER = [2 * SECOND, 12 * SECOND, 72 * SECOND, 672 * SECOND]
 
 /**
  * What is known of the last period of a lineage; times in ms. `statedAt`: store time of the store's last statement. `retrySince`: the charge for
  * the next period has failed.
  */
-export type LastPeriod = { endsAt: number; statedAt: number | null; retrySince: number | null }
+export type LastPeriod = { endsAt: number; autoRenewing: boolean; statedAt: number | null; retrySince: number | null }
 
 /** A part of a day that is the same for a lane each time, so that the lanes of a store do not all ask it at the same hour. 0 … 1. */
 const partOf = (lane: number): number => createHash('sha256').update(String(lane)).digest().readUInt32BE(0) / 2 ** 32
 
+/** The first planned check after the end of a period that comes after `askedAt`; null: none is left. */
+function checkAfterEnd(endsAt: number, askedAt: number | null, followedFor: number): number | null {
+  const asked = askedAt ?? Number.NEGATIVE_INFINITY
+  const early = AFTER_END.map(wait => endsAt + wait).find(at => at > asked)
+  if (early !== undefined) return early
+  const lastEarly = endsAt + AFTER_END.at(-1)!
+  const at = lastEarly + (Math.floor((asked - lastEarly) / DAY) + 1) * DAY
+  return at <= endsAt + followedFor ? at : null
+}
+
 /**
- * When the store is to be asked about a lineage though no notification came, in ms; null: not any more. Once in the last day before the end; ten
- * minutes, 1, 6 and 23 h after it, until the store has made a statement after the end; every 12 h of 60 days of billing retry. `askedAt`: when
- * the store was asked last.
+ * When the store is to be asked about a lineage though no notification came, in ms; null: not any more. Once in the last day before the end. After
+ * it while auto-renew is on: ten minutes, 1, 6 and 23 h, then daily, until a later period or its refusal is known; an answer that repeats what was
+ * known before the end does not count, because stores book renewals late. With auto-renew off until the first statement made after the end. In
+ * billing retry every 12 h of 60 days. `askedAt`: when the store was asked last.
  */
 export function nextCheckOf(
-  lane: number,
-  { endsAt, statedAt, retrySince }: LastPeriod,
+  { id, platform }: { id: number; platform: StorePlatform },
+  { endsAt, autoRenewing, statedAt, retrySince }: LastPeriod,
   askedAt: number | null,
   now: number,
 ): number | null {
@@ -34,10 +57,18 @@ export function nextCheckOf(
     if (at < retrySince + RETRY_FOR) return at
     return null
   }
-  const beforeEnd = endsAt - DAY + partOf(lane) * 23 * HOUR
+  const beforeEnd = endsAt - DAY + partOf(id) * 23 * HOUR
   const isAsked = askedAt !== null && askedAt >= endsAt - DAY
   if (now < endsAt && !isAsked) return Math.max(beforeEnd, now)
-  if (statedAt !== null && statedAt > endsAt) return null
-  const after = AFTER_END.map(wait => endsAt + wait).find(at => askedAt === null || at > askedAt)
-  return after === undefined ? null : Math.max(after, now)
+  if (!autoRenewing && statedAt !== null && statedAt > endsAt) return null
+  const after = checkAfterEnd(endsAt, askedAt, FOLLOWED_FOR[platform])
+  return after === null ? null : Math.max(after, now)
 }
+
+/** Whether the last period that is known of a lineage shows what was promised. */
+export const isShown = ({ promised, at }: Expectation, { endsAt, autoRenewing }: LastPeriod): boolean =>
+  endsAt > at && (promised === 'period' || autoRenewing)
+
+/** When the store is asked again for what it promised, in ms; null: it was asked often enough, and the planned checks follow. */
+export const nextExpected = ({ since }: Expectation, now: number): number | null =>
+  EXPECTED_AFTER.map(wait => since + wait).find(at => at > now) ?? null

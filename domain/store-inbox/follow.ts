@@ -34,7 +34,7 @@ export function lastPeriodOf(purchases: readonly PurchaseRow[]): LastPeriod | nu
   const endsAt = Date.parse(last.expires_at!)
   // Without auto-renewal the store has given up charging.
   const retrySince = last.auto_renewing ? time(last.billing_retry_at) : null
-  return { endsAt, statedAt: time(last.stated_until), retrySince }
+  return { endsAt, autoRenewing: last.auto_renewing, statedAt: time(last.stated_until), retrySince }
 }
 
 type Place = { project: number; kind: EnvironmentKind; production: Environment; now: number }
@@ -66,7 +66,7 @@ export async function followLineage(tx: Tx, environment: Environment, purchases:
   const platform = CONFIGURATION_OF_STORE[last.platform]
   const [lane] = await lanesNamed(tx, [{ project, platform, name, environment: platform === 'google' ? null : kind }])
   const period = lastPeriodOf(purchases.filter(one => laneOf(one) === name))
-  const next = period && nextCheckOf(lane!, period, now, now)
+  const next = period && nextCheckOf({ id: lane!, platform }, period, now, now)
   await tx.query({ name: 'follow-store-lineage', text: FOLLOW, values: [lane, next, production] })
   announceJobs(tx, STORE_LANE_DUE)
 }

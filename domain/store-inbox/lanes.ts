@@ -3,6 +3,7 @@ import type { Environment, EnvironmentKind } from '../environment.ts'
 import type { ClaimedJob } from '../jobs/job.ts'
 import { deleteJobs, suspendJobs } from '../jobs/sql.ts'
 import type { StorePlatform } from '../stores/config.ts'
+import type { Expectation } from './checks.ts'
 
 /** Kind of the jobs of lanes; a job's id is the lane's number. The jobs stand under the production environment of the project. */
 export const STORE_LANE_DUE = 'store_lane'
@@ -64,6 +65,8 @@ export type Lane = LaneName & {
   failingForSeconds: number | null
   askedAt: number | null
   nextCheckAt: number | null
+  /** What the store has promised and not shown yet. */
+  expectation: Expectation | null
   now: number
 }
 
@@ -75,6 +78,8 @@ export async function loadLane(db: Db, id: number): Promise<Lane | null> {
     name: 'load-store-lane',
     text: `select l.id, l.project, l.platform, l.name, e.kind as environment, p.id as production, l.attempts,
              ${ms('l.asked_at')} as "askedAt", ${ms('l.next_check_at')} as "nextCheckAt", ${ms('clock_timestamp()')} as now,
+             case when l.promised is not null then jsonb_build_object('promised', l.promised, 'at', ${ms('l.promised_at')}, 'since', ${ms('l.missed_since')}) end
+               as expectation,
              extract(epoch from clock_timestamp() - l.failing_since)::float8 as "failingForSeconds"
            from store_lanes l join environments p on p.project = l.project and p.kind = 'production'
            left join environments e on e.id = l.environment where l.id = $1`,
@@ -85,9 +90,15 @@ export async function loadLane(db: Db, id: number): Promise<Lane | null> {
 
 /**
  * How a turn of a lane ends. `nextCheckAt`: when the store is to be asked without a notification, in ms; null: never again. `isAsked`: the store
- * has answered. `failure`: it has not; the next turn is after so many seconds, whatever is pending.
+ * has answered. `expectation`: what its answer does not show yet; it stays until a turn says null. `failure`: the store has not answered; the
+ * next turn is after so many seconds, whatever is pending.
  */
-export type LaneTurn = { nextCheckAt: number | null; isAsked?: boolean; failure: { reason: string; afterSeconds: number } | null }
+export type LaneTurn = {
+  nextCheckAt: number | null
+  isAsked?: boolean
+  expectation: Expectation | null
+  failure: { reason: string; afterSeconds: number } | null
+}
 
 const SUSPEND = suspendJobs({ kind: STORE_LANE_DUE, dueAt: '$2::timestamptz', where: 'd.id = $1' })
 const PARK = suspendJobs({
@@ -101,6 +112,7 @@ const END = deleteJobs(STORE_LANE_DUE, '$1')
 // is recorded after it waits for the job and makes it due again.
 const NEXT = `
   update store_lanes l set next_check_at = to_timestamp($2::float8 / 1000), asked_at = case when $5 then clock_timestamp() else l.asked_at end, attempts = case when $3::text is null then 0 else l.attempts + 1 end,
+    promised = $6, promised_at = to_timestamp($7::float8 / 1000), missed_since = to_timestamp($8::float8 / 1000),
     failing_since = case when $3::text is null then null else coalesce(l.failing_since, clock_timestamp()) end, reason = $3
   where l.id = $1
   returning case when $3::text is null then ${nextTurnOfLane('l')} else clock_timestamp() + make_interval(secs => $4) end::text as next`
@@ -109,12 +121,15 @@ const NEXT = `
 export async function endLaneTurn(
   tx: Tx,
   { id }: Pick<ClaimedJob, 'id'>,
-  { nextCheckAt, isAsked = false, failure }: LaneTurn,
+  { nextCheckAt, isAsked = false, expectation, failure }: LaneTurn,
 ): Promise<void> {
   const { rows } = await tx.query<{ next: string | null }>({
     name: 'end-store-lane-turn',
     text: NEXT,
-    values: [id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0, isAsked],
+    values: [
+      ...[id, nextCheckAt, failure?.reason ?? null, failure?.afterSeconds ?? 0, isAsked],
+      ...[expectation?.promised ?? null, expectation?.at ?? null, expectation?.since ?? null],
+    ],
   })
   const next = rows[0]?.next ?? null
   if (next === null) await tx.query({ name: 'end-store-lane', text: END, values: [id] })

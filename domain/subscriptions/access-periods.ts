@@ -63,16 +63,20 @@ export function runsOf<P extends Period>(links: Link<P>[]): Link<P>[][] {
   return runs
 }
 
-/** Whether a connected store has not said anything since `end`: it may have been out of reach, or this service may have been. */
-export const isUnheard = ({ statedUntil }: Period, end: number): boolean => statedUntil !== null && statedUntil < end
+/**
+ * Whether a connected store has not answered yet what follows the end of a run (ms). While auto-renew is on, a statement that only repeats this
+ * answers nothing: the store books a renewal late. `isFinal`: auto-renew is off or billing retry has ended; then any statement after the end counts.
+ */
+export const isUnanswered = ({ statedUntil }: Period, end: number, isFinal: boolean): boolean =>
+  statedUntil !== null && (!isFinal || statedUntil < end)
 
 /**
  * Until when the state of the subscription stays after the period: while auto-renew is on and nothing else is stated, a renewal may be
- * reported up to 24 h late, by a connected store as late as its first statement after the end. Access ends with the period nevertheless.
+ * reported up to 24 h late, by a connected store up to 72 h. Access ends with the period nevertheless.
  */
 export function stateUntil<P extends Period>({ period, ends, retryUntil }: Link<P>): number {
   const isOpen = period.autoRenewing && !period.endStated && period.refundedAt === null && retryUntil === null
-  return isOpen ? ends + (isUnheard(period, ends) ? WORD_MS : JOIN_MS) : ends
+  return isOpen ? ends + (isUnanswered(period, ends, false) ? WORD_MS : JOIN_MS) : ends
 }
 
 /** A run ends with the billing retry of its last period, else with that period. */

@@ -1,4 +1,4 @@
-import { isUnheard, type Link, runEnd, runsOf } from './access-periods.ts'
+import { isUnanswered, type Link, runEnd, runsOf } from './access-periods.ts'
 import { DAY_MS, JOIN_MS, type Period, renewsAt, WORD_MS } from './period.ts'
 
 /**
@@ -18,8 +18,8 @@ const STILL_ACTIVE_MS = 2 * DAY_MS
 /**
  * The past and future events that passing time causes in a lineage, from its present facts. `trial_still_active`: two days after the
  * trial's start, with auto-renew on. The end of a run: due at once when auto-renew is off or after billing retry, else 24 h later,
- * because a renewal may still join the run. A connected store has the word first: the event waits for a
- * statement made after the end, at most 72 h.
+ * because a renewal may still join the run. A connected store answers first: the event waits for a statement about the
+ * end, at most 72 h.
  */
 export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>[] {
   const events: TimedEvent<P>[] = []
@@ -34,7 +34,7 @@ export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>
     if (!Number.isFinite(at)) continue
     const isFinal = !last.period.autoRenewing || at > last.ends
     const slug = run.some(({ period }) => period.paid) ? 'subscription_expired' : 'trial_expired'
-    const due = isUnheard(last.period, at) ? at + WORD_MS : isFinal ? at : at + JOIN_MS
+    const due = isUnanswered(last.period, at, isFinal) ? at + WORD_MS : isFinal ? at : at + JOIN_MS
     events.push({ slug, period: last.period, run, due, at })
   }
   return events

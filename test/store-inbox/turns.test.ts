@@ -34,7 +34,7 @@ const finish = async (id: string, state: 'done' | 'ignored' = 'done', environmen
   await transaction(api.pool, tx => finishRows(tx, [{ id: number, state, environment }]))
 }
 const end = (turn: Partial<LaneTurn> = {}) =>
-  transaction(api.pool, tx => endLaneTurn(tx, { id: lane }, { nextCheckAt: null, failure: null, ...turn }))
+  transaction(api.pool, tx => endLaneTurn(tx, { id: lane }, { nextCheckAt: null, expectation: null, failure: null, ...turn }))
 const retryNow = () =>
   api.pool.query(`update store_inbox set next_attempt_at = clock_timestamp() where project = $1 and next_attempt_at is not null`, [
     project.id,
@@ -118,7 +118,7 @@ describe('a turn of a lane', () => {
       await tx.query(`select 1 from due where kind = 'store_lane' and id = $1 for no key update`, [lane])
       const recorded = record(['second', 2])
       // It waits for the job, whose turn ends now.
-      await endLaneTurn(tx, { id: lane }, { nextCheckAt: null, failure: null })
+      await endLaneTurn(tx, { id: lane }, { nextCheckAt: null, expectation: null, failure: null })
       return { recorded }
     })
     expect(await recording.recorded).toEqual(['recorded'])

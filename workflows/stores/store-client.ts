@@ -1,6 +1,7 @@
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { StoreClaim } from '../../domain/purchases/claim.ts'
 import type { StoreReport } from '../../domain/store-facts/statement.ts'
+import type { Promised } from '../../domain/store-inbox/checks.ts'
 import type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
 import type { Quota } from './quota.ts'
 
@@ -11,10 +12,18 @@ export type RecordedNotification = { id: string; type: string; subtype: string |
 
 /**
  * What one notification says by itself. `environment` null: it does not tell. `refresh`: the store must be asked before the lineage is known.
- * `transactions`: those that the notification names and that the store must be asked about by name: they go into `Asking`. ignored: a type or content that is of no interest.
+ * `transactions`: those that the notification names and that the store must be asked about by name: they go into `Asking`. `promised`: what the answer of
+ * the store must show; stores notify before their API knows it. ignored: a type or content that is of no interest.
  */
 export type NotificationRead =
-  | { is: 'read'; environment: EnvironmentKind | null; reports: StoreReport[]; refresh: boolean; transactions?: string[] }
+  | {
+      is: 'read'
+      environment: EnvironmentKind | null
+      reports: StoreReport[]
+      refresh: boolean
+      transactions?: string[]
+      promised?: Promised | undefined
+    }
   | { is: 'ignored'; type: string }
 
 /**

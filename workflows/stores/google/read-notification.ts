@@ -1,4 +1,5 @@
 import type { PeriodSaid, RenewalSaid, Statement } from '../../../domain/store-facts/statement.ts'
+import type { Promised } from '../../../domain/store-inbox/checks.ts'
 import { secondOf } from '../said.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { decodeRecorded, orderLane } from './notification.ts'
@@ -28,6 +29,12 @@ function transition(number: number, at: number): { renewal?: RenewalSaid; period
   }
 }
 
+/** RECOVERED, RENEWED and PURCHASED promise a period, RESTARTED that it renews. */
+function promiseOf(number: number): Promised | undefined {
+  if (number === 7) return 'auto_renew'
+  return [1, 2, 4].includes(number) ? 'period' : undefined
+}
+
 /**
  * Google's notifications say that something happened, not what it is: every one asks for a refresh, and its type adds a transition at the time
  * of the event, which the state of today does not show any more.
@@ -35,7 +42,7 @@ function transition(number: number, at: number): { renewal?: RenewalSaid; period
 export function readPlayNotification(recorded: RecordedNotification): NotificationRead {
   const { id, at, content } = decodeRecorded(recorded)
   const common = { platform: 'play_store', aliases: [], accountId: null, statements: [], notices: [], isWhole: false } as const
-  const read = (report: object, lineage: string, transactions: string[] = []): NotificationRead => ({
+  const read = (report: object, lineage: string, transactions: string[] = []): Extract<NotificationRead, { is: 'read' }> => ({
     is: 'read',
     environment: null,
     reports: [{ ...common, aliases: [], statements: [], notices: [], lineage, ...report }],
@@ -49,7 +56,7 @@ export function readPlayNotification(recorded: RecordedNotification): Notificati
       const statements: Statement[] = []
       if (period) statements.push({ ...stated, kind: 'period', ids: { ...NO_IDS, token: content.token }, said: period })
       if (renewal) statements.push({ ...stated, kind: 'renewal', token: content.token, said: renewal })
-      return read({ statements }, content.token)
+      return { ...read({ statements }, content.token), promised: promiseOf(content.number) }
     }
     case 'one_time_product':
       return read({}, content.token)

@@ -1,5 +1,6 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import type { Promised } from '../../../domain/store-inbox/checks.ts'
 import type { PendingRow } from '../../../domain/store-inbox/pending.ts'
 import { messageOf } from '../../engine/policy.ts'
 import type { StoreClient, StoreSettings } from '../store-client.ts'
@@ -10,6 +11,8 @@ export type ReadRow = {
   reports: StoreReport[]
   /** The store must be asked before the lineage is known. */
   refresh: boolean
+  /** What the answer must show, by the word of the notification at `at` (store time, ms). */
+  promise: { promised: Promised; at: number } | null
 }
 
 /** `transactions`: those that the store is to be asked about by name. */
@@ -30,7 +33,8 @@ export async function readNotifications(client: StoreClient, rows: readonly Pend
         result.ignored.push({ id })
         continue
       }
-      result.read.push({ id, environment: read.environment, reports: read.reports, refresh: read.refresh })
+      const promise = read.promised ? { promised: read.promised, at: statedAt } : null
+      result.read.push({ id, environment: read.environment, reports: read.reports, refresh: read.refresh, promise })
       result.transactions.push(...(read.transactions ?? []))
     } catch (error) {
       result.failed.push({ id, reason: messageOf(error) })

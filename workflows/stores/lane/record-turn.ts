@@ -6,19 +6,21 @@ import { recordReports } from '../../../domain/purchases/record-reports.ts'
 import type { RecordedLineage } from '../../../domain/purchases/write-reports.ts'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
-import { nextCheckOf } from '../../../domain/store-inbox/checks.ts'
+import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected } from '../../../domain/store-inbox/checks.ts'
 import { laneOf, lastPeriodOf } from '../../../domain/store-inbox/follow.ts'
 import { knownOfLane } from '../../../domain/store-inbox/known-of-lane.ts'
 import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/store-inbox/lanes.ts'
 import { type FinishedRow, failRow, finishRows } from '../../../domain/store-inbox/pending.ts'
 import type { Tx } from '../../../store/connect.ts'
+import type { ReadRow } from './read-rows.ts'
 
-/** What a turn of a lane has found out. `environment` null: it is not known, and nothing is recorded. `isAsked`: the store has answered. */
+/** What a turn of a lane has found out. `environment` null: it is not known, and nothing is recorded. `isAsked`: the store has answered. `promises`: of its notifications. */
 export type TurnResult = {
   environment: Environment | null
   reports: StoreReport[]
   isConnected: boolean
   isAsked: boolean
+  promises: NonNullable<ReadRow['promise']>[]
   finished: FinishedRow[]
   failed: { id: number; reason: string }[]
   failure: LaneTurn['failure']
@@ -35,17 +37,34 @@ const alertsOf = (recorded: readonly RecordedLineage[], reports: readonly StoreR
   ...recorded.flatMap(({ unpriced, name }) => (unpriced.length > 0 ? [{ alert: 'price_unknown', about: name }] : [])),
 ]
 
-/** When the store is to be asked next about what is recorded of the lane; ms. */
-async function nextCheck(tx: Tx, lane: Lane, recorded: readonly RecordedLineage[], isAsked: boolean): Promise<number | null> {
-  if (recorded.length === 0) return isAsked || lane.nextCheckAt === null || lane.nextCheckAt <= lane.now ? null : lane.nextCheckAt
-  const times: number[] = []
+/** The last period of each lineage that is recorded of the lane. */
+async function lastPeriods(tx: Tx, lane: Lane, recorded: readonly RecordedLineage[]): Promise<LastPeriod[]> {
+  const found: LastPeriod[] = []
   for (const { lineage } of recorded) {
-    const purchases = (await purchasesOfLineage(tx, lineage)).filter(one => laneOf(one) === lane.name)
-    const period = lastPeriodOf(purchases)
-    const next = period && nextCheckOf(lane.id, period, isAsked ? lane.now : lane.askedAt, lane.now)
-    if (next !== null) times.push(next)
+    const period = lastPeriodOf((await purchasesOfLineage(tx, lineage)).filter(one => laneOf(one) === lane.name))
+    if (period !== null) found.push(period)
   }
-  return times.length > 0 ? Math.min(...times) : null
+  return found
+}
+
+const earliest = (times: readonly (number | null)[]): number | null => {
+  const known = times.filter(time => time !== null)
+  return known.length > 0 ? Math.min(...known) : null
+}
+
+/** When the store is to be asked next about what is recorded of the lane; ms. */
+function nextCheck(lane: Lane, periods: readonly LastPeriod[], isRecorded: boolean, isAsked: boolean): number | null {
+  if (!isRecorded) return isAsked || lane.nextCheckAt === null || lane.nextCheckAt <= lane.now ? null : lane.nextCheckAt
+  return earliest(periods.map(period => nextCheckOf(lane, period, isAsked ? lane.now : lane.askedAt, lane.now)))
+}
+
+/** What the store has promised, now or before, and its answer does not show. Null: nothing, or it was asked for it often enough. */
+function expectationOf(lane: Lane, periods: readonly LastPeriod[], { promises, isAsked }: TurnResult): Expectation | null {
+  if (!isAsked) return lane.expectation
+  const newest = promises.reduce<(typeof promises)[number] | null>((found, one) => (found && found.at >= one.at ? found : one), null)
+  const expectation = newest ? { ...newest, since: lane.now } : lane.expectation
+  if (expectation === null || periods.some(period => isShown(expectation, period))) return null
+  return nextExpected(expectation, lane.now) === null ? null : expectation
 }
 
 /**
@@ -57,9 +76,10 @@ export async function recordTurn(
   tx: Tx,
   job: ClaimedJob,
   lane: Lane,
-  { environment, reports, isConnected, isAsked, finished, failed, failure }: TurnResult,
+  result: TurnResult,
   { mustBeComplete, isCheck }: { mustBeComplete: boolean; isCheck: boolean },
 ): Promise<boolean> {
+  const { environment, reports, isConnected, isAsked, finished, failed, failure } = result
   const { project, platform } = lane
   const before = isCheck && environment !== null ? await knownOfLane(tx, environment, platform, lane.name) : null
   const end = async (recorded: readonly RecordedLineage[]) => {
@@ -73,8 +93,15 @@ export async function recordTurn(
       tx,
       alertsOf(recorded, reports).map(one => ({ project, platform, environment, ...one })),
     )
-    const nextCheckAt = failure === null ? await nextCheck(tx, lane, recorded, isAsked) : (lane.nextCheckAt ?? lane.now)
-    await endLaneTurn(tx, job, { nextCheckAt, isAsked, failure })
+    if (failure !== null) {
+      await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt ?? lane.now, isAsked, expectation: lane.expectation, failure })
+      return
+    }
+    const periods = await lastPeriods(tx, lane, recorded)
+    const expectation = expectationOf(lane, periods, result)
+    const planned = nextCheck(lane, periods, recorded.length > 0, isAsked)
+    const nextCheckAt = earliest([planned, expectation && nextExpected(expectation, lane.now)])
+    await endLaneTurn(tx, job, { nextCheckAt, isAsked, expectation, failure })
   }
   if (environment === null || reports.length === 0) {
     await end([])

@@ -66,7 +66,7 @@ export async function takeTurn(job: ClaimedJob, signals: Signals, deps: LaneDeps
 const kindOf = ({ lane, read }: Turn): EnvironmentKind =>
   lane.environment ?? read.read.find(row => row.environment)?.environment ?? 'production'
 
-const NO_RESULT = { reports: [], finished: [], failure: null, isAsked: false }
+const NO_RESULT = { reports: [], promises: [], finished: [], failure: null, isAsked: false }
 
 /** Rows of another environment than the one that is known must not reach it. */
 function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
@@ -77,6 +77,8 @@ function ofKind(rows: readonly ReadRow[], kind: EnvironmentKind) {
     foreign: rows.filter(isForeign).map(({ id }) => ({ id, reason })),
   }
 }
+
+const promisesOf = (rows: readonly ReadRow[]) => rows.flatMap(({ promise }) => promise ?? [])
 
 /** The result of a turn with what the notifications say by themselves, and with what the store adds to it. */
 async function result(turn: Turn, deps: LaneDeps, kind: EnvironmentKind, added: StoreReport[]): Promise<TurnResult> {
@@ -92,6 +94,7 @@ async function result(turn: Turn, deps: LaneDeps, kind: EnvironmentKind, added: 
       ...own.map(({ id }) => ({ id, state: 'done' as const, environment })),
       ...read.ignored.map(({ id }) => ({ id, state: 'ignored' as const, environment })),
     ],
+    promises: promisesOf(own),
     failed: [...read.failed, ...foreign],
   }
 }
@@ -153,7 +156,9 @@ async function unanswerable(turn: Turn, deps: LaneDeps): Promise<Outcome> {
   const known = await knownEnvironment(deps.pool, lane)
   if (known) return apply(turn, { ...(await result(turn, deps, known, [])), isAsked }, deps, false)
   const finished = [...read.read, ...read.ignored].map(({ id }) => ({ id, state: 'ignored' as const, environment: null }))
-  return apply(turn, { ...NO_RESULT, environment: null, isConnected: true, isAsked, finished, failed: read.failed }, deps, false)
+  // A purchase that was made just now may be unknown for a moment.
+  const promises = promisesOf(read.read)
+  return apply(turn, { ...NO_RESULT, environment: null, isConnected: true, isAsked, promises, finished, failed: read.failed }, deps, false)
 }
 
 async function overQuota(turn: Turn, deps: LaneDeps, afterMs: number): Promise<Outcome> {
@@ -182,7 +187,7 @@ async function giveUp({ job, lane }: Turn, { pool }: LaneDeps, why: string): Pro
   await transaction(pool, async tx => {
     await lockFence(tx, job)
     await setAsidePending(tx, lane.id, reason)
-    await endLaneTurn(tx, job, { nextCheckAt: null, failure: null })
+    await endLaneTurn(tx, job, { nextCheckAt: null, expectation: null, failure: null })
   })
   return { is: 'failed', why: reason }
 }
@@ -221,7 +226,7 @@ async function poisoned({ job, lane, rows }: Turn, { pool }: LaneDeps, reason: s
   await transaction(pool, async tx => {
     await lockFence(tx, job)
     for (const { id } of rows) await failRow(tx, id, reason)
-    await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, failure })
+    await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, expectation: lane.expectation, failure })
   })
   return { is: 'suspended', why: `a notification could not be recorded: ${reason}`, isRetry: true }
 }

@@ -21,6 +21,13 @@ function renewalSaid({ event_type, data }: PaddleEvent): RenewalSaid | null {
   return autoRenews === undefined ? null : { autoRenews }
 }
 
+const BEGINS = ['subscription.activated', 'subscription.trialing', 'subscription.resumed']
+const PAID = ['transaction.paid', 'transaction.completed']
+
+/** Whether the event is about a period that has begun; what is bought once has none. */
+const promisesPeriod = ({ event_type, data }: PaddleEvent): boolean =>
+  BEGINS.includes(event_type) || (PAID.includes(event_type) && typeof data.subscription_id === 'string')
+
 /**
  * An event says that something has happened; what it is, the refresh tells, which names each transaction. What follows from the switch of
  * auto-renew is said by the event itself. A failed charge is not: its event does not name the period before the failed one.
@@ -42,5 +49,6 @@ export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotificati
     isWhole: false,
   }
   // Without a statement there is no report: a transaction's first events do not name the subscription yet, and would begin a lineage of their own.
-  return { is: 'read', environment: null, reports: said ? [report] : [], refresh: true }
+  const promised = promisesPeriod(event) ? 'period' : undefined
+  return { is: 'read', environment: null, reports: said ? [report] : [], refresh: true, promised }
 }

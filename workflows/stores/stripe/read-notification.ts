@@ -33,6 +33,9 @@ function failed({ type, object, at }: StripeEvent, subscription: string): Statem
   return [{ kind: 'period', origin: 'push', statedAt: at, subject: object.id, ids: invoiceIds(subscription, object.id, object.id), said }]
 }
 
+/** Paid invoices of a subscription. */
+const PAID = ['invoice.paid', 'invoice.payment_succeeded', 'checkout.session.completed']
+
 /** Events say that something happened: every one asks for a refresh, and adds what the state of today does not show any more. */
 export function readStripeNotification(recorded: RecordedNotification): NotificationRead {
   const event = decodeRecordedEvent(recorded)
@@ -41,5 +44,6 @@ export function readStripeNotification(recorded: RecordedNotification): Notifica
   const { environment, lane } = notification
   const statements = [...switched(event), ...failed(event, lane)]
   const report = { platform: 'stripe', lineage: lane, aliases: [], accountId: null, statements, notices: [], isWhole: false } as const
-  return { is: 'read', environment, reports: statements.length > 0 ? [{ ...report, aliases: [], notices: [] }] : [], refresh: true }
+  const reports = statements.length > 0 ? [{ ...report, aliases: [], notices: [] }] : []
+  return { is: 'read', environment, reports, refresh: true, promised: PAID.includes(event.type) ? 'period' : undefined }
 }
