@@ -17,3 +17,6 @@ export const saidOf = ({ platform, device, app }: Said): Pick<EventInput, 'platf
   ...(device && { device }),
   ...(app && { app }),
 })
+
+/** A field of an item of a batch, as the details of a refusal name it. */
+export const fieldOf = (i: number, field: string): string => (field === 'body' ? `events[${i}]` : `events[${i}].${field}`)

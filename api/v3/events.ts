@@ -5,7 +5,7 @@ import type { Detail } from '../../domain/refusal.ts'
 import { details } from '../../schemas/details.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'
 import { validateAppEvent } from '../../schemas/generated/v3/operations.ts'
-import { appEventId, happenedAt, saidOf } from './app-event.ts'
+import { appEventId, fieldOf, happenedAt, saidOf } from './app-event.ts'
 import { invalidV3, userNotFound } from './errors.ts'
 import { onUser } from './operation.ts'
 
@@ -43,8 +43,6 @@ function result({ event_id }: Record<string, unknown>, index: number, outcome: I
   if (code === 'not_found') throw userNotFound()
   return { ...known, error: { code, message } }
 }
-
-const fieldOf = (i: number, field: string) => (field === 'body' ? `events[${i}]` : `events[${i}].${field}`)
 
 export const v3CreateEvents = onUser('v3CreateEvents', async ({ body, user, said, environment, db }) => {
   const items = body.events as Record<string, unknown>[]

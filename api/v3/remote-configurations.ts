@@ -7,10 +7,19 @@ import { onUser, type UserCall } from './operation.ts'
 
 type Served = Awaited<ReturnType<typeof evaluate>>[number]
 
-const remoteConfig = ({ context_key, payload, source, experiment }: Served) => ({
-  payload,
-  ...(source && { source: { ...source, context_key: context_key ?? '' } }),
-  ...(experiment && { experiment: { uid: experiment.uid, name: experiment.name, group: group(experiment.group) } }),
+/** Where the payload comes from. The SDKs drop an answer without it, so a group without a payload is its own source. */
+function sourceOf({ source, experiment, isPinned }: Served): Served['source'] {
+  if (source !== null || experiment === null) return source
+  const { uid, name, type } = experiment.group
+  return { uid, name: name ?? '', assignment_type: isPinned ? 'manual' : 'auto', type: `experiment_${type}_group` }
+}
+
+const remoteConfig = (served: Served, source = sourceOf(served)) => ({
+  payload: served.payload,
+  ...(source && { source: { ...source, context_key: served.context_key ?? '' } }),
+  ...(served.experiment && {
+    experiment: { uid: served.experiment.uid, name: served.experiment.name, group: group(served.experiment.group) },
+  }),
 })
 const group = ({ uid, name, type }: NonNullable<Served['experiment']>['group']) => ({ uid, name: name ?? '', type })
 
@@ -39,7 +48,7 @@ function keysOf({ all_context_keys, context_key = [], with_empty_context_key }: 
 }
 
 export const v3ListRemoteConfigs = onUser('v3ListRemoteConfigs', async call =>
-  (await served(call, keysOf(call.query))).filter(({ source }) => source !== null).map(remoteConfig),
+  (await served(call, keysOf(call.query))).filter(one => sourceOf(one) !== null).map(one => remoteConfig(one)),
 )
 
 export const v3AttachUserToRemoteConfiguration = onUser('v3AttachUserToRemoteConfiguration', async ({ path, user, trail, db }) => {

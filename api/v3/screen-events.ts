@@ -1,8 +1,12 @@
 import { canonicalJson } from '../../domain/canonical-json.ts'
+import { invalidItem } from '../../domain/events/item.ts'
 import { appendScreenEvents, type ScreenEvent } from '../../domain/ingestion/screen-events.ts'
+import { details } from '../../schemas/details.ts'
 import { storable } from '../../schemas/formats.ts'
 import type { components } from '../../schemas/generated/v3/api.ts'
-import { happenedAt, saidOf } from './app-event.ts'
+import { validateScreenEvent } from '../../schemas/generated/v3/operations.ts'
+import { fieldOf, happenedAt, saidOf } from './app-event.ts'
+import { invalidV3 } from './errors.ts'
 import { onUser, type UserCall } from './operation.ts'
 
 type Sent = components['schemas']['ScreenEvent']
@@ -43,10 +47,20 @@ function eventOf(sent: Sent, { user, said }: UserCall<'v3CreateScreenEvents'>): 
 
 export const v3CreateScreenEvents = onUser('v3CreateScreenEvents', async call => {
   const { body, user, db } = call
+  const items = body.events as Record<string, unknown>[]
+  const faults = items.map(item => (validateScreenEvent(item) ? [] : details(validateScreenEvent.errors, 'body', item)))
+  const good = items.filter((_, i) => faults[i]!.length === 0)
+  if (good.length === 0)
+    throw invalidV3(faults.flatMap((some, i) => some.map(({ field, message }) => ({ field: fieldOf(i, field), message }))))
   await appendScreenEvents(
     db,
     user,
-    body.events.map(sent => eventOf(sent, call)),
+    good.map(sent => eventOf(sent as Sent, call)),
   )
-  return {}
+  const rejected = faults.flatMap((some, index) => {
+    if (some.length === 0) return []
+    const { code, message } = invalidItem(some)
+    return [{ index, error: { code: code as 'invalid_data', message } }]
+  })
+  return rejected.length > 0 ? { rejected } : {}
 })

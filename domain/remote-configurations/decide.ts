@@ -10,8 +10,9 @@ type ExperimentGroup = {
   name: string
   group: { uid: string; name: string | null; type: 'control' | 'treatment'; offering: CandidateGroup['offering'] }
 }
-/** What a user is served for one context key. */
-export type Decision = { payload: JsonObject; source: PayloadSource | null; experiment: ExperimentGroup | null }
+/** What a user is served for one context key. `isPinned`: somebody attached the user to the experiment. */
+export type Decision = { payload: JsonObject; source: PayloadSource | null; experiment: ExperimentGroup | null; isPinned: boolean }
+type Payload = Pick<Decision, 'payload' | 'source'>
 export type NewAssignment = { experiment: string; group: string }
 
 /** Whether the user meets the conditions; reads the profile only when there are conditions. */
@@ -21,12 +22,12 @@ const fromConfiguration = (
   { id, name, payload }: ServedConfiguration,
   assignment_type: PayloadSource['assignment_type'],
   type: SourceType,
-): Omit<Decision, 'experiment'> => ({
+): Payload => ({
   payload,
   source: { uid: id, name, assignment_type, type },
 })
 
-const NOTHING: Omit<Decision, 'experiment'> = { payload: {}, source: null }
+const NOTHING: Payload = { payload: {}, source: null }
 
 /**
  * Decides what the user is served for one context key. Adds the assignments that must be recorded to `taken`. Assignments in `taken` count
@@ -34,17 +35,18 @@ const NOTHING: Omit<Decision, 'experiment'> = { payload: {}, source: null }
  */
 export async function decide(user: string, key: string, found: Candidates, taken: NewAssignment[], meets: Meets): Promise<Decision> {
   const pin = found.pins.filter(p => p.key === key).sort((a, b) => b.at - a.at)[0]
-  if (pin?.configuration) return { ...fromConfiguration(pin.configuration, 'manual', 'remote_configuration'), experiment: null }
+  if (pin?.configuration)
+    return { ...fromConfiguration(pin.configuration, 'manual', 'remote_configuration'), experiment: null, isPinned: false }
   const running = found.experiments.filter(experiment => experiment.key === key)
   const chosen = currentGroup(running, found, pin?.experiment ?? null) ?? (await newGroup(user, running, found, taken, meets))
-  if (!chosen) return { ...(await fromTargeting(user, key, found, meets)), experiment: null }
+  if (!chosen) return { ...(await fromTargeting(user, key, found, meets)), experiment: null, isPinned: false }
   const { experiment, group, pinned } = chosen
   const type = group.is_control ? 'control' : 'treatment'
   const payload = group.configuration
     ? fromConfiguration(group.configuration, pinned ? 'manual' : 'auto', `experiment_${type}_group`)
     : await fromTargeting(user, key, found, meets)
   const { id: uid, name, offering } = group
-  return { ...payload, experiment: { uid: experiment.id, name: experiment.name, group: { uid, name, type, offering } } }
+  return { ...payload, experiment: { uid: experiment.id, name: experiment.name, group: { uid, name, type, offering } }, isPinned: pinned }
 }
 
 type Chosen = { experiment: RunningExperiment; group: CandidateGroup; pinned: boolean }
@@ -81,12 +83,7 @@ async function newGroup(
 }
 
 /** The payload of the first active configuration whose percentage and conditions include the user. */
-async function fromTargeting(
-  user: string,
-  key: string,
-  { configurations }: Candidates,
-  meets: Meets,
-): Promise<Omit<Decision, 'experiment'>> {
+async function fromTargeting(user: string, key: string, { configurations }: Candidates, meets: Meets): Promise<Payload> {
   for (const configuration of configurations) {
     const { id, percent, conditions } = configuration
     if (configuration.key === key && isWithin('config', id, user, percent) && (await meets(conditions)))

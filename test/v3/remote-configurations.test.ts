@@ -86,6 +86,23 @@ describe('what a user is served', () => {
     })
   })
 
+  test('the group of an experiment without a payload is the source, in one answer and in a list: the SDKs drop an answer without', async () => {
+    const [user, pinned, key] = [await newUser(), await newUser(), newKey()]
+    const { id, groups } = await make.running({ context_key: key, name: 'Test' }, [{}, { name: 'New' }])
+    const { body } = await v3('POST', `/v3/experiments/${id}/users/${pinned}`, { body: { group_id: groups[1] } })
+    expect(body).toEqual({})
+    for (const [who, assignment_type] of [
+      [user, 'auto'],
+      [pinned, 'manual'],
+    ] as const) {
+      const answer = await one(who, key)
+      const { uid, name, type } = answer.experiment.group
+      const source = { uid, name, assignment_type, type: `experiment_${type}_group`, context_key: key }
+      expect(answer).toMatchObject({ payload: {}, source, experiment: { uid: id } })
+      expect(await list(who, `context_key=${key}`)).toEqual([answer])
+    }
+  })
+
   test('what the headers of a request say counts in the same request', async () => {
     const [user, key] = [await newUser(), newKey()]
     await make.configuration(
@@ -116,16 +133,17 @@ describe('the list', () => {
       const { status, body } = await v3('GET', `/v3/remote-configs?user_id=u&${query}`, { key: projectKey })
       expect(status).toBe(200)
       return body.map(({ source, payload }: { source: { context_key: string }; payload: { key: string } }) => {
-        expect(source.context_key).toBe(payload.key)
+        // The experiment has no payload.
+        expect(payload).toEqual(source.context_key === 'empty' ? {} : { key: source.context_key })
         return source.context_key
       })
     }
-    expect(await asked('all_context_keys=true')).toEqual(['', 'B', 'a', 'b'])
-    expect(await asked('context_key=b&context_key=none&context_key=B&context_key=b&context_key=empty')).toEqual(['b', 'B'])
+    expect(await asked('all_context_keys=true')).toEqual(['', 'B', 'a', 'b', 'empty'])
+    expect(await asked('context_key=b&context_key=none&context_key=B&context_key=b&context_key=empty')).toEqual(['b', 'B', 'empty'])
     expect(await asked('context_key=b&with_empty_context_key=true&context_key=a')).toEqual(['', 'b', 'a'])
     expect(await asked('context_key=b&context_key=')).toEqual(['', 'b'])
     expect(await asked('with_empty_context_key=true')).toEqual([''])
-    expect(await asked('all_context_keys=true&context_key=a')).toEqual(['', 'B', 'a', 'b'])
+    expect(await asked('all_context_keys=true&context_key=a')).toEqual(['', 'B', 'a', 'b', 'empty'])
     expect(await asked('context_key=none')).toEqual([])
   })
 

@@ -320,7 +320,7 @@ export interface paths {
         put?: never;
         /**
          * Store events of screens
-         * @description Each becomes an event of the log: `screen_shown` and `screen_closed` as they are, any other type as `screen_interacted` with the property `interaction`. An event that is equal in all fields to one of the same user is stored once; without `happened_at` within five minutes. `screen_shown` also marks the screens of that id that automations want shown.
+         * @description Each becomes an event of the log: `screen_shown` and `screen_closed` as they are, any other type as `screen_interacted` with the property `interaction`. An event that is equal in all fields to one of the same user is stored once; without `happened_at` within five minutes. `screen_shown` also marks the screens of that id that automations want shown. A faulty item is left out and named, and the others are stored; 400 only when every item is faulty.
          */
         post: operations["v3CreateScreenEvents"];
         delete?: never;
@@ -950,7 +950,7 @@ export interface components {
             payload: {
                 [key: string]: unknown;
             };
-            /** @description Where the payload comes from. */
+            /** @description Where the payload comes from; the group of an experiment itself when neither it nor a configuration has a payload. */
             source?: {
                 uid: string;
                 name: string;
@@ -1025,6 +1025,17 @@ export interface components {
          */
         ScreenEventsInput: {
             events: components["schemas"]["ScreenEvent"][];
+        };
+        ScreenEventsAnswer: {
+            /** @description The items that are not stored, and why; left out when there are none. */
+            rejected?: {
+                index: number;
+                error: {
+                    /** @enum {string} */
+                    code: "invalid_data";
+                    message: string;
+                };
+            }[];
         };
         /** @description Further fields that are texts, numbers or booleans become properties of the event. */
         ScreenEvent: {
@@ -1890,7 +1901,16 @@ export interface operations {
             };
         };
         responses: {
-            200: components["responses"]["Done"];
+            /** @description Stored, but for the items that are named. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["ScreenEventsAnswer"];
+                };
+            };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
             404: components["responses"]["NotFound"];

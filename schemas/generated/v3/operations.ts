@@ -35,9 +35,9 @@ export interface QueryDefaults {
   v3ListRemoteConfigs: 'all_context_keys' | 'with_empty_context_key'
 }
 /** Operations whose handler validates the items, one by one. */
-export type ItemsValidatedSeparately = 'v3CreateEvents'
+export type ItemsValidatedSeparately = 'v3CreateScreenEvents' | 'v3CreateEvents'
 
-export { answerError as validateError, validateAppEvent } from './validators.js'
+export { answerError as validateError, validateScreenEvent, validateAppEvent } from './validators.js'
 
 export const descriptions: readonly OperationDescription[] = [
   {
@@ -313,13 +313,13 @@ export const descriptions: readonly OperationDescription[] = [
     currentKey: false,
     idempotent: false,
     pagination: 'none',
-    body: { limit: 1048576, required: true, itemsValidatedSeparately: false },
+    body: { limit: 1048576, required: true, itemsValidatedSeparately: true },
     query: [],
     validate: {
       path: v.v3ListUserEntitlementsPath,
       query: v.noQuery,
       body: v.v3CreateScreenEventsBody,
-      answer: { 200: v.answerNothing, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
+      answer: { 200: v.answerScreenEventsAnswer, 400: v.answerError, 401: v.answerError, 404: v.answerError, 429: v.answerError, 502: v.answerError, 504: v.answerError },
     },
   },
   {

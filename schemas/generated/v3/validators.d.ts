@@ -27,6 +27,7 @@ export const v3ListContextScreensPath: ValidateFunction
 export const v3ListScreensQuery: ValidateFunction
 export const answerScreen: ValidateFunction
 export const v3GetScreenPath: ValidateFunction
+export const answerScreenEventsAnswer: ValidateFunction
 export const v3CreateScreenEventsBody: ValidateFunction
 export const answerActionPointList: ValidateFunction
 export const v3ListActionPointsQuery: ValidateFunction
@@ -41,4 +42,5 @@ export const v3CreateEventsBody: ValidateFunction
 export const answerOfferSignature: ValidateFunction
 export const v3CreateOfferSignaturePath: ValidateFunction
 export const v3CreateOfferSignatureBody: ValidateFunction
+export const validateScreenEvent: ValidateFunction<components['schemas']['ScreenEvent']>
 export const validateAppEvent: ValidateFunction<components['schemas']['AppEvent']>

@@ -4098,7 +4098,217 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
   validate58.errors = vErrors;
   return errors === 0;
 }
-var v3CreateScreenEventsBody = validate59;
+var answerScreenEventsAnswer = validate59;
+var schema81 = { "type": "object", "additionalProperties": false, "properties": { "rejected": { "type": "array", "minItems": 1, "maxItems": 99, "items": { "type": "object", "required": ["index", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data"] }, "message": { "type": "string" } } } } } } }, "$id": "answer:ScreenEventsAnswer" };
+function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    for (const key0 in data) {
+      if (!(key0 === "rejected")) {
+        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err0];
+        } else {
+          vErrors.push(err0);
+        }
+        errors++;
+      }
+    }
+    if (data.rejected !== void 0) {
+      let data0 = data.rejected;
+      if (Array.isArray(data0)) {
+        if (data0.length > 99) {
+          const err1 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maxItems", keyword: "maxItems", params: { limit: 99 } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (data0.length < 1) {
+          const err2 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        const len0 = data0.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data1 = data0[i0];
+          if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
+            if (data1.index === void 0) {
+              const err3 = { instancePath: instancePath + "/rejected/" + i0, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: "index" } };
+              if (vErrors === null) {
+                vErrors = [err3];
+              } else {
+                vErrors.push(err3);
+              }
+              errors++;
+            }
+            if (data1.error === void 0) {
+              const err4 = { instancePath: instancePath + "/rejected/" + i0, schemaPath: "#/properties/rejected/items/required", keyword: "required", params: { missingProperty: "error" } };
+              if (vErrors === null) {
+                vErrors = [err4];
+              } else {
+                vErrors.push(err4);
+              }
+              errors++;
+            }
+            for (const key1 in data1) {
+              if (!(key1 === "index" || key1 === "error")) {
+                const err5 = { instancePath: instancePath + "/rejected/" + i0, schemaPath: "#/properties/rejected/items/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err5];
+                } else {
+                  vErrors.push(err5);
+                }
+                errors++;
+              }
+            }
+            if (data1.index !== void 0) {
+              let data2 = data1.index;
+              if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+                const err6 = { instancePath: instancePath + "/rejected/" + i0 + "/index", schemaPath: "#/properties/rejected/items/properties/index/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err6];
+                } else {
+                  vErrors.push(err6);
+                }
+                errors++;
+              }
+              if (typeof data2 == "number" && isFinite(data2)) {
+                if (data2 > 99 || isNaN(data2)) {
+                  const err7 = { instancePath: instancePath + "/rejected/" + i0 + "/index", schemaPath: "#/properties/rejected/items/properties/index/maximum", keyword: "maximum", params: { comparison: "<=", limit: 99 } };
+                  if (vErrors === null) {
+                    vErrors = [err7];
+                  } else {
+                    vErrors.push(err7);
+                  }
+                  errors++;
+                }
+                if (data2 < 0 || isNaN(data2)) {
+                  const err8 = { instancePath: instancePath + "/rejected/" + i0 + "/index", schemaPath: "#/properties/rejected/items/properties/index/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+                  if (vErrors === null) {
+                    vErrors = [err8];
+                  } else {
+                    vErrors.push(err8);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data1.error !== void 0) {
+              let data3 = data1.error;
+              if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+                if (data3.code === void 0) {
+                  const err9 = { instancePath: instancePath + "/rejected/" + i0 + "/error", schemaPath: "#/properties/rejected/items/properties/error/required", keyword: "required", params: { missingProperty: "code" } };
+                  if (vErrors === null) {
+                    vErrors = [err9];
+                  } else {
+                    vErrors.push(err9);
+                  }
+                  errors++;
+                }
+                if (data3.message === void 0) {
+                  const err10 = { instancePath: instancePath + "/rejected/" + i0 + "/error", schemaPath: "#/properties/rejected/items/properties/error/required", keyword: "required", params: { missingProperty: "message" } };
+                  if (vErrors === null) {
+                    vErrors = [err10];
+                  } else {
+                    vErrors.push(err10);
+                  }
+                  errors++;
+                }
+                for (const key2 in data3) {
+                  if (!(key2 === "code" || key2 === "message")) {
+                    const err11 = { instancePath: instancePath + "/rejected/" + i0 + "/error", schemaPath: "#/properties/rejected/items/properties/error/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                    if (vErrors === null) {
+                      vErrors = [err11];
+                    } else {
+                      vErrors.push(err11);
+                    }
+                    errors++;
+                  }
+                }
+                if (data3.code !== void 0) {
+                  let data4 = data3.code;
+                  if (typeof data4 !== "string") {
+                    const err12 = { instancePath: instancePath + "/rejected/" + i0 + "/error/code", schemaPath: "#/properties/rejected/items/properties/error/properties/code/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err12];
+                    } else {
+                      vErrors.push(err12);
+                    }
+                    errors++;
+                  }
+                  if (!(data4 === "invalid_data")) {
+                    const err13 = { instancePath: instancePath + "/rejected/" + i0 + "/error/code", schemaPath: "#/properties/rejected/items/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema81.properties.rejected.items.properties.error.properties.code.enum } };
+                    if (vErrors === null) {
+                      vErrors = [err13];
+                    } else {
+                      vErrors.push(err13);
+                    }
+                    errors++;
+                  }
+                }
+                if (data3.message !== void 0) {
+                  if (typeof data3.message !== "string") {
+                    const err14 = { instancePath: instancePath + "/rejected/" + i0 + "/error/message", schemaPath: "#/properties/rejected/items/properties/error/properties/message/type", keyword: "type", params: { type: "string" } };
+                    if (vErrors === null) {
+                      vErrors = [err14];
+                    } else {
+                      vErrors.push(err14);
+                    }
+                    errors++;
+                  }
+                }
+              } else {
+                const err15 = { instancePath: instancePath + "/rejected/" + i0 + "/error", schemaPath: "#/properties/rejected/items/properties/error/type", keyword: "type", params: { type: "object" } };
+                if (vErrors === null) {
+                  vErrors = [err15];
+                } else {
+                  vErrors.push(err15);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err16 = { instancePath: instancePath + "/rejected/" + i0, schemaPath: "#/properties/rejected/items/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err16];
+            } else {
+              vErrors.push(err16);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err17 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err18];
+    } else {
+      vErrors.push(err18);
+    }
+    errors++;
+  }
+  validate59.errors = vErrors;
+  return errors === 0;
+}
+var v3CreateScreenEventsBody = validate60;
 function validate60(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4144,125 +4354,12 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
           const len0 = data0.length;
           for (let i0 = 0; i0 < len0; i0++) {
             let data1 = data0[i0];
-            if (data1 && typeof data1 == "object" && !Array.isArray(data1)) {
-              if (data1.type === void 0) {
-                const err2 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:ScreenEvent/required", keyword: "required", params: { missingProperty: "type" } };
-                if (vErrors === null) {
-                  vErrors = [err2];
-                } else {
-                  vErrors.push(err2);
-                }
-                errors++;
-              }
-              if (data1.type !== void 0) {
-                let data2 = data1.type;
-                if (typeof data2 === "string") {
-                  if (func2(data2) > 100) {
-                    const err3 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/maxLength", keyword: "maxLength", params: { limit: 100 } };
-                    if (vErrors === null) {
-                      vErrors = [err3];
-                    } else {
-                      vErrors.push(err3);
-                    }
-                    errors++;
-                  }
-                  if (func2(data2) < 1) {
-                    const err4 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/minLength", keyword: "minLength", params: { limit: 1 } };
-                    if (vErrors === null) {
-                      vErrors = [err4];
-                    } else {
-                      vErrors.push(err4);
-                    }
-                    errors++;
-                  }
-                  if (!formats0(data2)) {
-                    const err5 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err5];
-                    } else {
-                      vErrors.push(err5);
-                    }
-                    errors++;
-                  }
-                } else {
-                  const err6 = { instancePath: instancePath + "/events/" + i0 + "/type", schemaPath: "input:ScreenEvent/properties/type/type", keyword: "type", params: { type: "string" } };
-                  if (vErrors === null) {
-                    vErrors = [err6];
-                  } else {
-                    vErrors.push(err6);
-                  }
-                  errors++;
-                }
-              }
-              if (data1.screen_uid !== void 0) {
-                let data3 = data1.screen_uid;
-                if (typeof data3 === "string") {
-                  if (func2(data3) > 256) {
-                    const err7 = { instancePath: instancePath + "/events/" + i0 + "/screen_uid", schemaPath: "input:ScreenEvent/properties/screen_uid/maxLength", keyword: "maxLength", params: { limit: 256 } };
-                    if (vErrors === null) {
-                      vErrors = [err7];
-                    } else {
-                      vErrors.push(err7);
-                    }
-                    errors++;
-                  }
-                  if (!formats0(data3)) {
-                    const err8 = { instancePath: instancePath + "/events/" + i0 + "/screen_uid", schemaPath: "input:ScreenEvent/properties/screen_uid/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err8];
-                    } else {
-                      vErrors.push(err8);
-                    }
-                    errors++;
-                  }
-                } else {
-                  const err9 = { instancePath: instancePath + "/events/" + i0 + "/screen_uid", schemaPath: "input:ScreenEvent/properties/screen_uid/type", keyword: "type", params: { type: "string" } };
-                  if (vErrors === null) {
-                    vErrors = [err9];
-                  } else {
-                    vErrors.push(err9);
-                  }
-                  errors++;
-                }
-              }
-              if (data1.happened_at !== void 0) {
-                let data4 = data1.happened_at;
-                if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-                  const err10 = { instancePath: instancePath + "/events/" + i0 + "/happened_at", schemaPath: "input:ScreenEvent/properties/happened_at/type", keyword: "type", params: { type: "integer" } };
-                  if (vErrors === null) {
-                    vErrors = [err10];
-                  } else {
-                    vErrors.push(err10);
-                  }
-                  errors++;
-                }
-                if (typeof data4 == "number" && isFinite(data4)) {
-                  if (data4 > 9007199254740991 || isNaN(data4)) {
-                    const err11 = { instancePath: instancePath + "/events/" + i0 + "/happened_at", schemaPath: "input:ScreenEvent/properties/happened_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                    if (vErrors === null) {
-                      vErrors = [err11];
-                    } else {
-                      vErrors.push(err11);
-                    }
-                    errors++;
-                  }
-                  if (data4 < 0 || isNaN(data4)) {
-                    const err12 = { instancePath: instancePath + "/events/" + i0 + "/happened_at", schemaPath: "input:ScreenEvent/properties/happened_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-                    if (vErrors === null) {
-                      vErrors = [err12];
-                    } else {
-                      vErrors.push(err12);
-                    }
-                    errors++;
-                  }
-                }
-              }
-            } else {
-              const err13 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:ScreenEvent/type", keyword: "type", params: { type: "object" } };
+            if (!(data1 && typeof data1 == "object" && !Array.isArray(data1))) {
+              const err2 = { instancePath: instancePath + "/events/" + i0, schemaPath: "#/properties/events/then/items/type", keyword: "type", params: { type: "object" } };
               if (vErrors === null) {
-                vErrors = [err13];
+                vErrors = [err2];
               } else {
-                vErrors.push(err13);
+                vErrors.push(err2);
               }
               errors++;
             }
@@ -4272,69 +4369,58 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
         valid1 = _valid0;
       }
       if (!valid1) {
-        const err14 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
+        const err3 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/if", keyword: "if", params: { failingKeyword: "then" } };
         if (vErrors === null) {
-          vErrors = [err14];
+          vErrors = [err3];
         } else {
-          vErrors.push(err14);
+          vErrors.push(err3);
         }
         errors++;
       }
       if (Array.isArray(data0)) {
         if (data0.length > 100) {
-          const err15 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 100 } };
+          const err4 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/maxItems", keyword: "maxItems", params: { limit: 100 } };
           if (vErrors === null) {
-            vErrors = [err15];
+            vErrors = [err4];
           } else {
-            vErrors.push(err15);
+            vErrors.push(err4);
           }
           errors++;
         }
         if (data0.length < 1) {
-          const err16 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/minItems", keyword: "minItems", params: { limit: 1 } };
+          const err5 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/minItems", keyword: "minItems", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err16];
+            vErrors = [err5];
           } else {
-            vErrors.push(err16);
+            vErrors.push(err5);
           }
           errors++;
         }
       } else {
-        const err17 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "#/properties/events/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err17];
+          vErrors = [err6];
         } else {
-          vErrors.push(err17);
+          vErrors.push(err6);
         }
         errors++;
       }
     }
   } else {
-    const err18 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err18];
+      vErrors = [err7];
     } else {
-      vErrors.push(err18);
+      vErrors.push(err7);
     }
     errors++;
   }
   validate60.errors = vErrors;
   return errors === 0;
 }
-function validate59(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!validate60(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate60.errors : vErrors.concat(validate60.errors);
-    errors = vErrors.length;
-  }
-  validate59.errors = vErrors;
-  return errors === 0;
-}
-var answerActionPointList = validate62;
-var schema85 = { "type": "object", "required": ["type", "data"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["screen_view"] }, "data": { "type": "object", "required": ["id", "screen", "automation_id", "run_id", "created", "expires"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "screen": { "type": "string", "minLength": 1 }, "context_key": { "type": "string", "minLength": 1 }, "automation_id": { "type": "string", "minLength": 1 }, "run_id": { "type": "string", "minLength": 1 }, "created": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "shown": { "$ref": "answer:Seconds" } } } }, "$id": "answer:ActionPoint" };
-function validate63(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerActionPointList = validate61;
+var schema84 = { "type": "object", "required": ["type", "data"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["screen_view"] }, "data": { "type": "object", "required": ["id", "screen", "automation_id", "run_id", "created", "expires"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "screen": { "type": "string", "minLength": 1 }, "context_key": { "type": "string", "minLength": 1 }, "automation_id": { "type": "string", "minLength": 1 }, "run_id": { "type": "string", "minLength": 1 }, "created": { "$ref": "answer:Seconds" }, "expires": { "$ref": "answer:Seconds" }, "shown": { "$ref": "answer:Seconds" } } } }, "$id": "answer:ActionPoint" };
+function validate62(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4380,7 +4466,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "screen_view")) {
-        const err4 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema85.properties.type.enum } };
+        const err4 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema84.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -4682,10 +4768,10 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate63.errors = vErrors;
+  validate62.errors = vErrors;
   return errors === 0;
 }
-function validate62(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate61(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4738,8 +4824,8 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
           if (Array.isArray(data1)) {
             const len0 = data1.length;
             for (let i0 = 0; i0 < len0; i0++) {
-              if (!validate63(data1[i0], { instancePath: instancePath + "/data/items/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
-                vErrors = vErrors === null ? validate63.errors : vErrors.concat(validate63.errors);
+              if (!validate62(data1[i0], { instancePath: instancePath + "/data/items/" + i0, parentData: data1, parentDataProperty: i0, rootData })) {
+                vErrors = vErrors === null ? validate62.errors : vErrors.concat(validate62.errors);
                 errors = vErrors.length;
               }
             }
@@ -4772,12 +4858,12 @@ function validate62(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate62.errors = vErrors;
+  validate61.errors = vErrors;
   return errors === 0;
 }
-var v3ListActionPointsQuery = validate65;
-var schema89 = { "type": "object", "required": [], "properties": { "type": { "type": "string", "enum": ["screen_view"] }, "active": { "type": "integer", "enum": [1, 0], "default": 1, "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v3ListActionPointsQuery" };
-function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3ListActionPointsQuery = validate64;
+var schema88 = { "type": "object", "required": [], "properties": { "type": { "type": "string", "enum": ["screen_view"] }, "active": { "type": "integer", "enum": [1, 0], "default": 1, "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v3ListActionPointsQuery" };
+function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -4797,7 +4883,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (!(data0 === "screen_view")) {
-        const err1 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema89.properties.type.enum } };
+        const err1 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema88.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err1];
         } else {
@@ -4817,7 +4903,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (!(data1 === 1 || data1 === 0)) {
-      const err3 = { instancePath: instancePath + "/active", schemaPath: "#/properties/active/enum", keyword: "enum", params: { allowedValues: schema89.properties.active.enum } };
+      const err3 = { instancePath: instancePath + "/active", schemaPath: "#/properties/active/enum", keyword: "enum", params: { allowedValues: schema88.properties.active.enum } };
       if (vErrors === null) {
         vErrors = [err3];
       } else {
@@ -4854,12 +4940,12 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate65.errors = vErrors;
+  validate64.errors = vErrors;
   return errors === 0;
 }
-var answerRemoteConfig = validate66;
-var schema90 = { "type": "object", "required": ["payload"], "additionalProperties": false, "properties": { "payload": { "type": "object", "additionalProperties": true }, "source": { "type": "object", "required": ["uid", "name", "assignment_type", "type", "context_key"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["experiment_control_group", "experiment_treatment_group", "remote_configuration"] }, "context_key": { "type": "string" } } }, "experiment": { "type": "object", "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "type": "object", "required": ["uid", "name", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "type": { "type": "string", "enum": ["control", "treatment"] } } } } } }, "$id": "answer:RemoteConfig" };
-function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRemoteConfig = validate65;
+var schema89 = { "type": "object", "required": ["payload"], "additionalProperties": false, "properties": { "payload": { "type": "object", "additionalProperties": true }, "source": { "type": "object", "required": ["uid", "name", "assignment_type", "type", "context_key"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["experiment_control_group", "experiment_treatment_group", "remote_configuration"] }, "context_key": { "type": "string" } } }, "experiment": { "type": "object", "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "type": "object", "required": ["uid", "name", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "type": { "type": "string", "enum": ["control", "treatment"] } } } } } }, "$id": "answer:RemoteConfig" };
+function validate65(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5001,7 +5087,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data4 === "auto" || data4 === "manual")) {
-            const err13 = { instancePath: instancePath + "/source/assignment_type", schemaPath: "#/properties/source/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.assignment_type.enum } };
+            const err13 = { instancePath: instancePath + "/source/assignment_type", schemaPath: "#/properties/source/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema89.properties.source.properties.assignment_type.enum } };
             if (vErrors === null) {
               vErrors = [err13];
             } else {
@@ -5022,7 +5108,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
             errors++;
           }
           if (!(data5 === "experiment_control_group" || data5 === "experiment_treatment_group" || data5 === "remote_configuration")) {
-            const err15 = { instancePath: instancePath + "/source/type", schemaPath: "#/properties/source/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.type.enum } };
+            const err15 = { instancePath: instancePath + "/source/type", schemaPath: "#/properties/source/properties/type/enum", keyword: "enum", params: { allowedValues: schema89.properties.source.properties.type.enum } };
             if (vErrors === null) {
               vErrors = [err15];
             } else {
@@ -5212,7 +5298,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data13 === "control" || data13 === "treatment")) {
-                const err33 = { instancePath: instancePath + "/experiment/group/type", schemaPath: "#/properties/experiment/properties/group/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.experiment.properties.group.properties.type.enum } };
+                const err33 = { instancePath: instancePath + "/experiment/group/type", schemaPath: "#/properties/experiment/properties/group/properties/type/enum", keyword: "enum", params: { allowedValues: schema89.properties.experiment.properties.group.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err33];
                 } else {
@@ -5250,11 +5336,11 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate66.errors = vErrors;
+  validate65.errors = vErrors;
   return errors === 0;
 }
-var v3GetRemoteConfigQuery = validate67;
-function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3GetRemoteConfigQuery = validate66;
+function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5321,11 +5407,11 @@ function validate67(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate67.errors = vErrors;
+  validate66.errors = vErrors;
   return errors === 0;
 }
-var answerRemoteConfigList = validate68;
-function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerRemoteConfigList = validate67;
+function validate67(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5471,7 +5557,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data5 === "auto" || data5 === "manual")) {
-                const err13 = { instancePath: instancePath + "/" + i0 + "/source/assignment_type", schemaPath: "answer:RemoteConfig/properties/source/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.assignment_type.enum } };
+                const err13 = { instancePath: instancePath + "/" + i0 + "/source/assignment_type", schemaPath: "answer:RemoteConfig/properties/source/properties/assignment_type/enum", keyword: "enum", params: { allowedValues: schema89.properties.source.properties.assignment_type.enum } };
                 if (vErrors === null) {
                   vErrors = [err13];
                 } else {
@@ -5492,7 +5578,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data6 === "experiment_control_group" || data6 === "experiment_treatment_group" || data6 === "remote_configuration")) {
-                const err15 = { instancePath: instancePath + "/" + i0 + "/source/type", schemaPath: "answer:RemoteConfig/properties/source/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.source.properties.type.enum } };
+                const err15 = { instancePath: instancePath + "/" + i0 + "/source/type", schemaPath: "answer:RemoteConfig/properties/source/properties/type/enum", keyword: "enum", params: { allowedValues: schema89.properties.source.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err15];
                 } else {
@@ -5682,7 +5768,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
                     errors++;
                   }
                   if (!(data14 === "control" || data14 === "treatment")) {
-                    const err33 = { instancePath: instancePath + "/" + i0 + "/experiment/group/type", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/type/enum", keyword: "enum", params: { allowedValues: schema90.properties.experiment.properties.group.properties.type.enum } };
+                    const err33 = { instancePath: instancePath + "/" + i0 + "/experiment/group/type", schemaPath: "answer:RemoteConfig/properties/experiment/properties/group/properties/type/enum", keyword: "enum", params: { allowedValues: schema89.properties.experiment.properties.group.properties.type.enum } };
                     if (vErrors === null) {
                       vErrors = [err33];
                     } else {
@@ -5730,11 +5816,11 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate68.errors = vErrors;
+  validate67.errors = vErrors;
   return errors === 0;
 }
-var v3ListRemoteConfigsQuery = validate69;
-function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3ListRemoteConfigsQuery = validate68;
+function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5887,11 +5973,11 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate69.errors = vErrors;
+  validate68.errors = vErrors;
   return errors === 0;
 }
-var v3AttachUserToRemoteConfigurationPath = validate70;
-function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3AttachUserToRemoteConfigurationPath = validate69;
+function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -5978,11 +6064,11 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate70.errors = vErrors;
+  validate69.errors = vErrors;
   return errors === 0;
 }
-var v3AttachUserToExperimentBody = validate71;
-function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3AttachUserToExperimentBody = validate70;
+function validate70(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6027,12 +6113,12 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate71.errors = vErrors;
+  validate70.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate72;
-var schema99 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
-function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate71;
+var schema98 = { "type": "object", "required": ["index", "status"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 99 }, "event_id": { "type": "string" }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": "string", "minLength": 1 }, "error": { "type": "object", "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["invalid_data", "idempotency_conflict"] }, "message": { "type": "string", "minLength": 1 } } } }, "$id": "answer:EventResult" };
+function validate71(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6289,7 +6375,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
                 errors++;
               }
               if (!(data7 === "created" || data7 === "duplicate" || data7 === "rejected")) {
-                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema99.properties.status.enum } };
+                const err24 = { instancePath: instancePath + "/results/" + i0 + "/status", schemaPath: "answer:EventResult/properties/status/enum", keyword: "enum", params: { allowedValues: schema98.properties.status.enum } };
                 if (vErrors === null) {
                   vErrors = [err24];
                 } else {
@@ -6364,7 +6450,7 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
                     errors++;
                   }
                   if (!(data10 === "invalid_data" || data10 === "idempotency_conflict")) {
-                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema99.properties.error.properties.code.enum } };
+                    const err31 = { instancePath: instancePath + "/results/" + i0 + "/error/code", schemaPath: "answer:EventResult/properties/error/properties/code/enum", keyword: "enum", params: { allowedValues: schema98.properties.error.properties.code.enum } };
                     if (vErrors === null) {
                       vErrors = [err31];
                     } else {
@@ -6434,11 +6520,11 @@ function validate72(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate72.errors = vErrors;
+  validate71.errors = vErrors;
   return errors === 0;
 }
-var v3CreateEventsBody = validate73;
-function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateEventsBody = validate72;
+function validate72(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6544,12 +6630,12 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate73.errors = vErrors;
+  validate72.errors = vErrors;
   return errors === 0;
 }
-var answerOfferSignature = validate74;
+var answerOfferSignature = validate73;
 var pattern3 = new RegExp("^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$", "u");
-function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6708,11 +6794,11 @@ function validate74(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate74.errors = vErrors;
+  validate73.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignaturePath = validate75;
-function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignaturePath = validate74;
+function validate74(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6817,11 +6903,11 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
     }
     errors++;
   }
-  validate75.errors = vErrors;
+  validate74.errors = vErrors;
   return errors === 0;
 }
-var v3CreateOfferSignatureBody = validate76;
-function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v3CreateOfferSignatureBody = validate75;
+function validate75(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -6939,6 +7025,136 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     }
   } else {
     const err11 = { instancePath, schemaPath: "input:OfferInput/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err11];
+    } else {
+      vErrors.push(err11);
+    }
+    errors++;
+  }
+  validate75.errors = vErrors;
+  return errors === 0;
+}
+var validateScreenEvent = validate76;
+function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.type === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.type !== void 0) {
+      let data0 = data.type;
+      if (typeof data0 === "string") {
+        if (func2(data0) > 100) {
+          const err1 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/maxLength", keyword: "maxLength", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err1];
+          } else {
+            vErrors.push(err1);
+          }
+          errors++;
+        }
+        if (func2(data0) < 1) {
+          const err2 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
+        }
+        if (!formats0(data0)) {
+          const err3 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err3];
+          } else {
+            vErrors.push(err3);
+          }
+          errors++;
+        }
+      } else {
+        const err4 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
+        }
+        errors++;
+      }
+    }
+    if (data.screen_uid !== void 0) {
+      let data1 = data.screen_uid;
+      if (typeof data1 === "string") {
+        if (func2(data1) > 256) {
+          const err5 = { instancePath: instancePath + "/screen_uid", schemaPath: "#/properties/screen_uid/maxLength", keyword: "maxLength", params: { limit: 256 } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats0(data1)) {
+          const err6 = { instancePath: instancePath + "/screen_uid", schemaPath: "#/properties/screen_uid/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
+          }
+          errors++;
+        }
+      } else {
+        const err7 = { instancePath: instancePath + "/screen_uid", schemaPath: "#/properties/screen_uid/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
+      }
+    }
+    if (data.happened_at !== void 0) {
+      let data2 = data.happened_at;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err8 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
+      }
+      if (typeof data2 == "number" && isFinite(data2)) {
+        if (data2 > 9007199254740991 || isNaN(data2)) {
+          const err9 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err10 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
+          }
+          errors++;
+        }
+      }
+    }
+  } else {
+    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
       vErrors = [err11];
     } else {
@@ -7330,6 +7546,7 @@ export {
   answerRemoteConfig,
   answerRemoteConfigList,
   answerScreen,
+  answerScreenEventsAnswer,
   answerScreenList,
   answerUser,
   noQuery,
@@ -7355,5 +7572,6 @@ export {
   v3ListScreensQuery,
   v3ListUserEntitlementsPath,
   v3RevokeUserEntitlementPath,
-  validateAppEvent
+  validateAppEvent,
+  validateScreenEvent
 };
