@@ -5,6 +5,7 @@ import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'
 import type { Leases } from './leases.ts'
+import { untilRecorded } from './until-recorded.ts'
 import type { Candidate } from './waiting-jobs.ts'
 
 /** `error`: not even the failure could be recorded. The job is executed again when its lease has expired, or is released after an outage. */
@@ -47,11 +48,13 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onError, a
         claimOnInsert: signals.claimOnInsert,
         lease: lease.signal,
         isHeld: lease.isHeld,
+        untilRecorded: untilRecorded(lease, signals.halt),
         stopping: signals.stopping,
         halt: signals.halt,
       })
       .then(async outcome => {
-        if (outcome.is === 'interrupted') await releaseLeases(pool, [claimed])
+        // A kept lease may have been renewed after this process took it for lost.
+        if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept())) await releaseLeases(pool, [claimed])
         report(outcome, 'why' in outcome ? { why: outcome.why } : {})
       })
       .catch(error => {

@@ -10,9 +10,21 @@ const CHECKS = 30
 /** A lease that has less than a fifth of its time left when its job begins is renewed at once. */
 const SHORT = 5
 
-type Lease = { claimed: ClaimedJob; lost: AbortController; until: number; renewAt: number }
-/** `signal` aborts when the lease is lost. `isHeld` reads the clock, which may know of the loss sooner. `end`: the lease is needed no longer. */
-export type Held = { signal: AbortSignal; isHeld(): boolean; end(): void }
+type Lease = {
+  claimed: ClaimedJob
+  lost: AbortController
+  until: number
+  renewAt: number
+  /** The effect is over and only its record is left. */
+  isRecording: boolean
+  /** The database has said that the lease is gone. */
+  isGone: boolean
+}
+/**
+ * `signal` aborts when the lease is lost. `isHeld` reads the clock, which may know of the loss sooner. `keep`: the lease is renewed from now
+ * on even if it has run out, because no other worker may have claimed the job. `end`: the lease is needed no longer.
+ */
+export type Held = { signal: AbortSignal; isHeld(): boolean; keep(): void; wasKept(): boolean; end(): void }
 
 /** The leases of the claimed jobs of this process: renewed every third of their time, and given up when they were not renewed in time. */
 export function leases(pool: Pool, leaseMs: number) {
@@ -28,19 +40,28 @@ export function leases(pool: Pool, leaseMs: number) {
       some.map(([, { claimed }]) => claimed),
       leaseMs,
     ).catch(() => null)
-    if (!result) return []
+    if (!result) {
+      // The database is away: tried again at the next check, so that the leases are renewed first when it is back.
+      for (const [, lease] of some) lease.renewAt = Math.min(lease.renewAt, performance.now() + leaseMs / CHECKS)
+      return []
+    }
     for (const [key, lease] of some) {
       // The result of a later heartbeat may have arrived first: a lease never becomes shorter.
       if (result.renewed.has(key)) lease.until = Math.max(lease.until, sentAt + leaseMs)
-      else if (!result.busy.has(key) && held.get(key) === lease) lose(lease)
+      else if (!result.busy.has(key) && held.get(key) === lease) {
+        lease.isGone = true
+        lose(lease)
+      }
     }
     return some.filter(([key]) => result.busy.has(key))
   }
 
   /** A job that is being recorded at this moment has its row locked: it is tried again a little later. Only a long lock goes without. */
   async function heartbeat(): Promise<void> {
-    // A lost lease is not renewed, though its job may not have ended: no other worker could claim the job then.
-    const isOurs = ([key, lease]: [string, Lease]) => held.get(key) === lease && !lease.lost.signal.aborted
+    // A lost lease is not renewed, though its job may not have ended: no other worker could claim the job then. Where only the record is left,
+    // it is renewed as long as no other worker has claimed the job: the other worker would repeat the effect.
+    const isOurs = ([key, lease]: [string, Lease]) =>
+      held.get(key) === lease && !lease.isGone && (lease.isRecording || !lease.lost.signal.aborted)
     const now = performance.now()
     let rest = [...held.entries()].filter(([, { renewAt }]) => renewAt <= now).filter(isOurs)
     for (const [, lease] of rest) lease.renewAt = now + leaseMs / 3
@@ -71,7 +92,14 @@ export function leases(pool: Pool, leaseMs: number) {
     begin(claimed: ClaimedJob, until: number): Held {
       const key = `${claimed.kind}:${claimed.id}`
       const begunAt = performance.now()
-      const lease: Lease = { claimed, lost: new AbortController(), until, renewAt: begunAt + (until - begunAt) / 3 }
+      const lease: Lease = {
+        claimed,
+        lost: new AbortController(),
+        until,
+        renewAt: begunAt + (until - begunAt) / 3,
+        isRecording: false,
+        isGone: false,
+      }
       const former = held.get(key)
       if (former) lose(former)
       held.set(key, lease)
@@ -79,6 +107,10 @@ export function leases(pool: Pool, leaseMs: number) {
       return {
         signal: lease.lost.signal,
         isHeld: () => performance.now() < lease.until,
+        keep() {
+          lease.isRecording = true
+        },
+        wasKept: () => lease.isRecording,
         end() {
           // This process may have lost the job and claimed it again: the new lease lives on.
           if (held.get(key) === lease) held.delete(key)

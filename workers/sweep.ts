@@ -29,6 +29,8 @@ const BACKLOG_REST_MS = 30
 const SOON_MS = 25
 /** The rest when a sweep of another process was under way. */
 const BUSY_REST_MS = 10
+/** After an outage, so many times within a lease its executors try to renew it before any sweep of this process claims its job. */
+const RENEWALS_AFTER_OUTAGE = 10
 
 /** Dispatches whatever is due: at once when a commit announces a job, and every second anyway. */
 export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }: SweepOptions) {
@@ -36,6 +38,8 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   let stopped = false
   let again = false
   let hasBacklog = false
+  let isAway = false
+  let keepsExpiredUntil = 0
   // A sweep reads the whole window, whatever it finds: it waits until a good part of what was dispatched is claimed.
   let claimed = 0
   let enough = 0
@@ -47,7 +51,13 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
   /** False: a sweep of another process was under way. */
   async function sweepOnce(): Promise<boolean> {
     const began = performance.now()
-    const swept = await claimBySweep(offer => dispatchDue(pool, kinds, DISPATCH_WINDOW, offer, floors.current()))
+    const swept = await claimBySweep(async offer => {
+      const keepsExpired = isAway || performance.now() < keepsExpiredUntil
+      const answer = await dispatchDue(pool, kinds, DISPATCH_WINDOW, { ...offer, keepsExpired }, floors.current())
+      if (isAway) keepsExpiredUntil = performance.now() + offer.leaseMs / RENEWALS_AFTER_OUTAGE
+      isAway = false
+      return answer
+    })
     const dispatched = swept ? swept.batches.reduce((sum, { count }) => sum + count, 0) : 0
     if (swept) hasBacklog = dispatched + swept.claimed.length >= BACKLOG
     const restMs = Math.max((performance.now() - began) * REST, hasBacklog ? BACKLOG_REST_MS : 0)
@@ -82,7 +92,10 @@ export function startSweep({ pool, queue, kinds, takeBatch, claimBySweep, log }:
           if (!isDone) again = true
           else if (!hasBacklog) return setAlarm()
         })
-        .catch(error => log.warn({ err: error }, 'sweep failed'))
+        .catch(error => {
+          isAway = true
+          log.warn({ err: error }, 'sweep failed')
+        })
       await floors.refresh().catch(error => log.warn({ err: error }, 'the floors of the jobs could not be read'))
       await rested
     } while (again && !stopped)

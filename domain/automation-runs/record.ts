@@ -20,7 +20,8 @@ export type StepRow = {
   hasBegun: boolean
 }
 
-type ClaimedRun = { number: number; fence: number }
+/** `isRepeat`: an earlier try to write this record may have been committed. */
+type ClaimedRun = { number: number; fence: number; isRepeat?: boolean }
 export type AutomationStepRecord = ClaimedRun & { step: StepRow }
 
 /**
@@ -123,14 +124,14 @@ const DELETED = lockedAt(`jobs as (
   )`)
 
 /** A step that was not recorded before is only inserted: to look first whether it exists would cost as much again. */
-function writeSteps(hasBegun: boolean, dueAt = 'k.due_at'): string {
+function writeSteps(isAgain: boolean, dueAt = 'k.due_at'): string {
   const finished = `case when k.status in ('succeeded', 'failed', 'skipped') then k.t end`
   const inserted = `inserted_steps as (
     insert into automation_steps (run, n, step_id, type, status, reason, started_at, finished_at, due_at, result, attempts)
     select k.number, k.n, k.step_id, k.type, k.status, k.reason, k.started_at, ${finished}, ${dueAt}, k.result, coalesce(k.attempts, '[]')
-    from owned k where k.n is not null and k.has_begun is null
+    from owned k where k.n is not null and k.has_begun is null ${isAgain ? 'on conflict (run, n) do nothing' : ''}
   )`
-  if (!hasBegun) return inserted
+  if (!isAgain) return inserted
   return `${inserted}, updated_steps as (
     update automation_steps s set status = k.status, reason = k.reason, finished_at = ${finished}, due_at = ${dueAt}, result = k.result,
       attempts = coalesce(k.attempts, '[]')
@@ -144,28 +145,28 @@ const updateRuns = (changes: string, returning = '') => `updated_runs as (
   )`
 const RECORDED = 'select t::text as at, array_agg(id) as ids, array_agg(fence) as fences from locked group by t'
 
-const record = (hasBegun: boolean) => `with ${sentOf(STEP_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(hasBegun)} ${RECORDED}`
+const record = (isAgain: boolean) => `with ${sentOf(STEP_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(isAgain)} ${RECORDED}`
 
 const SUSPEND_COLUMNS = { ...STEP_COLUMNS, wake_at: 'timestamptz', wait: 'float8', run_status: 'text', began: 'timestamptz' }
 const WAKE = 'coalesce(k.wake_at, k.t + make_interval(secs => k.wait))'
-const suspend = (hasBegun: boolean) => `with ${sentOf(SUSPEND_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(hasBegun, WAKE)},
+const suspend = (isAgain: boolean) => `with ${sentOf(SUSPEND_COLUMNS)}, ${LOCKED}, ${OWNED}, ${writeSteps(isAgain, WAKE)},
   suspended as (
     ${suspendJobs({ kind: AUTOMATION_RUN_DUE, dueAt: WAKE, from: 'owned k', where: `d.id = ${IDS} and d.id = k.number` })}
   ), ${updateRuns(`status = k.run_status, current_step = k.step_id, due_at = ${WAKE}`)} ${RECORDED}`
 
 const END_COLUMNS = { ...STEP_COLUMNS, run_status: 'text', run_reason: 'text', began: 'timestamptz' }
 const ENDED = 'status = k.run_status, reason = k.run_reason, current_step = null, due_at = null, finished_at = k.t'
-const end = (hasBegun: boolean) =>
-  `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(hasBegun)}, ${updateRuns(ENDED)} ${RECORDED}`
+const end = (isAgain: boolean) =>
+  `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED)} ${RECORDED}`
 
 /** The same where one of the runs has failed. */
 const RETURNED = 'returning r.environment, r.automation_id, r.status, r.created_at, r.id, r.number'
-const endFailed = (hasBegun: boolean) =>
-  `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(hasBegun)}, ${updateRuns(ENDED, RETURNED)},
+const endFailed = (isAgain: boolean) =>
+  `with ${sentOf(END_COLUMNS)}, ${DELETED}, ${OWNED}, ${writeSteps(isAgain)}, ${updateRuns(ENDED, RETURNED)},
   noted as (${noteUnsuccessful('updated_runs')}) ${RECORDED}`
 
-/** Each statement has two forms: `again` when any of the steps was recorded before, as running or waiting. */
-const statement = (name: string, text: (hasBegun: boolean) => string) => ({
+/** Each statement has two forms: `again` when any of the steps was recorded before, as running or waiting, or perhaps by an earlier try. */
+const statement = (name: string, text: (isAgain: boolean) => string) => ({
   first: { name, text: text(false) },
   again: { name: `${name}-again`, text: text(true) },
 })
@@ -184,7 +185,7 @@ async function send<R extends ClaimedRun & { step: StepRow | null }>(
 ): Promise<(string | null)[]> {
   const sorted = [...records].sort((a, b) => a.number - b.number)
   const { rows } = await db.query<{ at: string; ids: number[]; fences: number[] }>({
-    ...(records.some(({ step }) => step?.hasBegun) ? again : first),
+    ...(records.some(({ step, isRepeat }) => step?.hasBegun || isRepeat) ? again : first),
     values: parameters(sorted, contentOf),
   })
   const recorded = new Map<number, { at: string; fence: number }>()

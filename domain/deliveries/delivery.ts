@@ -16,6 +16,7 @@
 //   to reset. A success that does not see a failure, because that is not committed yet, counts as earlier than the failure.
 // - Recording checks the fence under the lock of the job's row, as everywhere. If the delivery was erased or deleted meanwhile, the row
 //   is gone and the result of the attempt is dropped.
+// - An answer that comes while the database is away stays with its worker, which tries to record it until the database answers.
 // - A process that dies between sending and recording leaves a lease that runs out. The delivery is sent again under the same id.
 
 /** Kind of the jobs of deliveries. A job's id is the delivery's number, its destination the integration's number. */

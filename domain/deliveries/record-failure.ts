@@ -1,6 +1,6 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { type ClaimedJob, deleteJob, lockFence } from '../jobs/job.ts'
+import { type ClaimedJob, deleteJob, lockClaim, lockFence } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, type DeliveryAttempt, expiry, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
@@ -18,6 +18,8 @@ type FailedAttempt = {
   outcome: 'retry' | 'reject' | 'gone'
   /** Seconds until the next attempt, after so many attempts of this round; null: that was the last attempt. */
   waitAfter(attempts: number): number | null
+  /** An earlier try to record this attempt may have been committed. */
+  isRepeat?: boolean
 }
 
 /** The delivery's state after the failed attempt. */
@@ -127,11 +129,12 @@ async function suspendUntilExpiry(tx: Tx, number: number): Promise<void> {
 /** Counts a failed attempt and records the delivery's next state, in one transaction. Throws `LeaseLost`. */
 export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<RecordedFailure> =>
   transaction(pool, async tx => {
-    const { claimed, delivery, attempt, outcome } = failed
+    const { claimed, delivery, attempt, outcome, isRepeat = false } = failed
     const integration = await countFailure(tx, failed)
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
     await lockWaitingRuns(tx, [delivery])
-    await lockFence(tx, claimed)
+    // Every record of a failure ends the claim: a repeat that finds it ended was recorded before.
+    await (isRepeat ? lockClaim(tx, claimed) : lockFence(tx, claimed))
     const attempts = withAttempt(delivery, attempt)
     if (integration?.is_probed) await scheduleProbe(tx, delivery.environment, [delivery.integration])
     const end = async (why: string): Promise<RecordedFailure> => {

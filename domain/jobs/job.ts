@@ -40,6 +40,14 @@ export async function lockFence(tx: Tx, job: Pick<ClaimedJob, 'kind' | 'id' | 'f
   return locked.now
 }
 
+/** The same, for a record that is repeated: a claim that has ended, because the job waits or was released, is no longer this worker's. */
+export async function lockClaim(tx: Tx, job: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string> {
+  const now = await lockFence(tx, job)
+  const { rowCount } = await tx.query('select 1 from due where kind = $1 and id = $2 and lease_until is not null', [job.kind, job.id])
+  if (rowCount !== 1) throw leaseLost(job)
+  return now
+}
+
 /** Locks the jobs whose fence is still this worker's, in the order of their ids; gives these ids. The others belong to another worker, or have ended. */
 export async function lockFences(tx: Tx, kind: string, claimed: readonly Pick<ClaimedJob, 'id' | 'fence'>[]): Promise<Set<number>> {
   const { rows } = await tx.query<Pick<ClaimedJob, 'id' | 'fence'>>({

@@ -10,7 +10,10 @@ export type StepRecord = { n: number; name: string; status: StepStatus; result?:
 /** The run's steps so far, in order. `is_due`: a sleep whose deadline has passed on the environment's clock. */
 export async function recordedSteps(db: Db, run: ClaimedJob): Promise<RecordedStep[]> {
   // Nothing is recorded before the first claim.
-  if (run.fence === FIRST_FENCE) return []
+  return run.fence === FIRST_FENCE ? [] : readSteps(db, run)
+}
+
+async function readSteps(db: Db, run: ClaimedJob): Promise<RecordedStep[]> {
   const { rows } = await db.query<RecordedStep>({
     name: 'recorded-steps',
     text: `select n, name, status, result, attempts, coalesce(due_at <= environment_now($2), false) as is_due from steps where run = $1 order by n`,
@@ -48,6 +51,16 @@ export async function writeSteps(tx: Tx, run: ClaimedJob, steps: readonly StepRe
   })
   const names = steps.map(({ n, name }) => `${n} (${name})`).join(', ')
   if (rowCount !== steps.length) throw new Error(`of the steps ${names} of run ${run.id} some were final already`)
+}
+
+/**
+ * Whether all of these final steps are recorded, in a transaction that has locked the fence: then the transaction of this worker that wrote
+ * them was committed. False for none.
+ */
+export async function areWritten(tx: Tx, run: ClaimedJob, steps: readonly StepRecord[]): Promise<boolean> {
+  if (steps.length === 0) return false
+  const recorded = new Map((await readSteps(tx, run)).map(({ n, status }) => [n, status]))
+  return steps.every(({ n, status }) => recorded.get(n) === status)
 }
 
 /** Ends this worker's claim: the run sleeps, or waits for its next attempt, until the step's deadline. */

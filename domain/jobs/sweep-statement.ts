@@ -21,7 +21,9 @@ const BATCH_LEASE = 'make_interval(secs => $9::float8 / 1000)'
 const LIMITS = 'unnest($10::text[], $11::int[], $12::int[])'
 // The kinds that the caller executes: what it does not know it leaves to a worker that does.
 const KINDS = 'any ($13::text[])'
-const FIRST_OF_FLOORS = 14
+// Whether jobs are claimed whose leases have run out.
+const RECLAIMS = '$14::boolean'
+const FIRST_OF_FLOORS = 15
 
 // One sweep at a time: a second sweep would wait for the rows that the first sweep dispatches. The lock ends with the statement: a process
 // that freezes after the statement holds up no other sweep.
@@ -82,7 +84,7 @@ const FREE_JOBS = `free_jobs as materialized (
     select l.*, row_number() over () as nth from (
       select ctid as at, id from due
       where ${OF_GROUP} and due_at >= g.low and due_at <= statement_timestamp() + g.clock_offset
-        and (g.turn_of is null or id = g.turn_of) and (lease_until is null or lease_until < clock_timestamp())
+        and (g.turn_of is null or id = g.turn_of) and (lease_until is null or ${RECLAIMS} and lease_until < clock_timestamp())
       order by due_at, id limit g.share for no key update skip locked) l) d
 )`
 

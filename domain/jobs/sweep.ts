@@ -22,6 +22,8 @@ export type SweepOffer = {
   leaseMs: number
   batchMs: number
   limits: ReadonlyMap<string, DispatchLimits>
+  /** Jobs whose leases have run out are left to their executors: the database is just back, and these renew them first. */
+  keepsExpired?: boolean
 }
 export type SweepResult = { batches: (Batch & { kind: string })[]; claimed: ClaimedJob[] }
 
@@ -47,7 +49,7 @@ export async function dispatchDue(
   db: Db,
   kinds: readonly string[],
   window: number,
-  { capacity, leaseMs, batchMs, limits }: SweepOffer = NO_CAPACITY,
+  { capacity, leaseMs, batchMs, limits, keepsExpired = false }: SweepOffer = NO_CAPACITY,
   floors: Floors = NO_FLOORS,
 ): Promise<SweepResult | null> {
   const { rows } = await db.query<Row>({
@@ -64,6 +66,7 @@ export async function dispatchDue(
       Array.from(limits.values(), ({ batchSize }) => batchSize),
       Array.from(limits.values(), ({ perWorker }) => perWorker),
       kinds,
+      !keepsExpired,
       ...floorValues(floors),
     ],
   })

@@ -22,6 +22,7 @@ const liveLease = (): Signals => ({
   claimOnInsert: claimNothing,
   lease: new AbortController().signal,
   isHeld: () => true,
+  untilRecorded: write => write(false),
   stopping: new AbortController().signal,
   halt: new AbortController().signal,
 })

@@ -1,19 +1,28 @@
 import { execFile } from 'node:child_process'
-import { mkdtemp, rm } from 'node:fs/promises'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { promisify } from 'node:util'
 import { connect, type Pool } from '../../store/connect.ts'
 import { postmasterOf } from '../../store/embedded/postmaster.ts'
 import { startEmbedded } from '../../store/embedded/start.ts'
-import { asSuperuser, TEST_GRANTS } from './superuser.ts'
+import { asSuperuser, superuserUrl, TEST_GRANTS } from './superuser.ts'
 import { until } from './until.ts'
 
 export type TestPostgres = {
   url: string
   pool: Pool
-  /** Ends the server without a shutdown and waits until it accepts connections again, on the same port. `SIGQUIT`: as `pg_ctl stop -m immediate`. */
-  crash(signal: 'SIGQUIT' | 'SIGKILL'): Promise<void>
+  /**
+   * Ends the server and waits until it accepts connections again, on the same port. `SIGINT`: as `pg_ctl stop -m fast`; the others without a
+   * shutdown, `SIGQUIT` as `-m immediate`.
+   */
+  crash(signal: 'SIGINT' | 'SIGQUIT' | 'SIGKILL'): Promise<void>
+  /** Closes all connections and refuses all above `most`, as a server with too few of them; null: without a limit again. */
+  limitConnections(most: number | null): Promise<void>
+  /** How many connections were refused because of that. */
+  refusals(): Promise<number>
+  /** How many deliveries are leased; it is asked over a connection without a limit. */
+  liveLeases(): Promise<number>
   /** Stops all processes of the server, as when the disk does not respond. `thaw` continues them. */
   freeze(): Promise<void>
   thaw(): Promise<void>
@@ -41,6 +50,7 @@ export async function startPostgres(): Promise<TestPostgres> {
   const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
   await asSuperuser(folder, embedded.url, TEST_GRANTS)
   const pool = connect({ url: embedded.url, max: 5 })
+  const superuser = connect({ url: await superuserUrl(folder, embedded.url), max: 1 })
   const cluster = join(folder, 'postgres')
   return {
     url: embedded.url,
@@ -61,10 +71,25 @@ export async function startPostgres(): Promise<TestPostgres> {
         60_000,
       )
     },
+    async limitConnections(most) {
+      await superuser.query(`alter database perennial connection limit ${most ?? -1}`)
+      if (most === null) return
+      await superuser.query(`select pg_terminate_backend(pid) from pg_stat_activity where datname = 'perennial' and usename = 'perennial'`)
+    },
+    async refusals() {
+      const logs = join(cluster, 'log')
+      const texts = await Promise.all((await readdir(logs)).map(name => readFile(join(logs, name), 'utf8')))
+      return texts.join('').split('too many connections for database').length - 1
+    },
+    async liveLeases() {
+      const { rows } = await superuser.query(`select count(*) as n from due where kind = 'delivery' and lease_until > clock_timestamp()`)
+      return Number(rows[0].n)
+    },
     freeze: () => signalAll(cluster, 'SIGSTOP'),
     thaw: () => signalAll(cluster, 'SIGCONT'),
     async drop() {
       await pool.end()
+      await superuser.end()
       // A test may have failed between `freeze` and `thaw`.
       await signalAll(cluster, 'SIGCONT').catch(() => {})
       await embedded.stop()

@@ -8,7 +8,7 @@ import { afterFailure, beginAttempt, jobLoss, runEffect } from '../engine/attemp
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import type { Signals } from '../engine/handler.ts'
 import { messageOf, type RetryPolicy } from '../engine/policy.ts'
-import { type DueStep, type RunProgress, recorderIn, recordStep, type StepRecorder } from './record-step.ts'
+import { type DueStep, keptRecorder, type RunProgress, recorderIn, recordStep, type StepRecorder } from './record-step.ts'
 import { type EffectType, failed, type StepDeps, type StepKind, type StepOutcome, StepSkipped, skipped } from './step-kind.ts'
 import { stepKindOf } from './steps/registry.ts'
 
@@ -60,8 +60,9 @@ async function performEffect(kind: KindBy<'effect'>, due: DueStep, run: RunDeps)
   const key = `${due.context.run.id}:${due.context.step.id}`
   const ran = await runEffect(policy.attemptLimitMs, [signals.lease, signals.halt], signal => kind.act(due.context, { signal, key }, deps))
   at('after-effect')
-  if (ran.is === 'thrown') return recordFailure(due, ran.error, kind.failure, attempts, run)
-  return recordStep(due, { outcome: ran.result, attempts: attempts(null) }, record, at)
+  const kept = { ...run, record: keptRecorder(record, signals) }
+  if (ran.is === 'thrown') return recordFailure(due, ran.error, kind.failure, attempts, kept)
+  return recordStep(due, { outcome: ran.result, attempts: attempts(null) }, kept.record, at)
 }
 
 async function performTransaction(kind: KindBy<'transaction'>, due: DueStep, run: RunDeps): Promise<RunProgress> {

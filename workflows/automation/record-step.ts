@@ -14,7 +14,7 @@ import { LeaseLost } from '../../domain/jobs/job.ts'
 import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
-import type { Outcome } from '../engine/handler.ts'
+import type { Outcome, Signals } from '../engine/handler.ts'
 import type { StepContext, StepOutcome } from './step-kind.ts'
 
 /** Each returns the time of the record; null: the lease is lost and nothing was written. */
@@ -30,6 +30,15 @@ export const recorderIn = (tx: Tx): StepRecorder => ({
   suspend: async record => (await suspendRuns(tx, [record]))[0]!,
   end: async record => (await endRuns(tx, [record]))[0]!,
 })
+
+/** For the record of an effect outside of the database, which must not be forgotten while the database is away. */
+export const keptRecorder = (recorder: StepRecorder, { untilRecorded }: Pick<Signals, 'untilRecorded'>): StepRecorder => {
+  const kept =
+    <R extends object>(record: (one: R) => Promise<string | null>) =>
+    (one: R) =>
+      untilRecorded(isRepeat => record({ ...one, isRepeat }))
+  return { step: kept(recorder.step), suspend: kept(recorder.suspend), end: kept(recorder.end) }
+}
 
 /** The next step of a run, with its index and the whole definition. */
 export type DueStep = { n: number; steps: Step[]; context: StepContext }

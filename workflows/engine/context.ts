@@ -54,7 +54,7 @@ async function together<T>(context: Context, work: (steps: Transacting) => Promi
   } catch (error) {
     // No attempt has failed where no step has begun, or where the next one may not begin.
     if (!attempt || error instanceof Interrupted || error instanceof StepFailed) throw error
-    return await records.fail(attempt, { error, policy: policies.step })
+    return await records.fail(attempt, { error, policy: policies.step, isOutward: false })
   }
 }
 
@@ -79,11 +79,11 @@ async function step<T>(context: Context, name: string, effect: (scope: StepScope
       records.succeed(attempt, ran.result, attempts)
     }
     if (withNext) records.postpone(write)
-    else await records.transact(write)
+    else await records.transact(write, true)
     at('recorded')
     return ran.result
   } catch (error) {
-    return await records.fail(attempt, { error, policy, failing })
+    return await records.fail(attempt, { error, policy, isOutward: true, failing })
   }
 }
 

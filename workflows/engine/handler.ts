@@ -23,12 +23,21 @@ export type ClaimOnInsert = <T extends { claimed: ClaimedJob[] }>(
   insert: (capacity: InsertCapacity | null) => Promise<T>,
 ) => Promise<T>
 
+/**
+ * Records an effect that has happened outside of the database. `write` is repeated while the database is away, also after the lease has run
+ * out: its fence check says whether another worker has claimed the job since. The job's lease is renewed meanwhile. Without this a restart of
+ * the database would forget the answers that a living worker has, and their requests would be sent again.
+ * `isRepeat`: the commit of an earlier try may have succeeded without an answer, so the record may be there already.
+ */
+export type UntilRecorded = <T>(write: (isRepeat: boolean) => Promise<T>) => Promise<T>
+
 export type Signals = {
   claimOnInsert: ClaimOnInsert
   /** Aborts when the lease is lost. */
   lease: AbortSignal
   /** Asked right before each effect: in a process that was frozen for a while, `lease` may abort later than the next effect begins. */
   isHeld(): boolean
+  untilRecorded: UntilRecorded
   /** Aborts when the process stops: the step under way may finish, no other step begins. */
   stopping: AbortSignal
   /** Aborts when the stopping process can wait no longer for the step under way. */

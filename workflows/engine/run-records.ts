@@ -1,5 +1,5 @@
-import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
-import { endRun, finishRun, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
+import { LeaseLost, lockClaim, lockFence } from '../../domain/jobs/job.ts'
+import { areWritten, endRun, finishRun, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -10,7 +10,8 @@ import { messageOf, PartlyDone, type RetryPolicy } from './policy.ts'
 import type { StepAttempt } from './step-cursor.ts'
 import type { StepOptions } from './workflow.ts'
 
-type Failure = { error: unknown; policy: RetryPolicy; failing?: StepOptions<never>['failing'] | undefined }
+/** `isOutward`: the effect lies outside of the database, which must not forget the attempt. */
+type Failure = { error: unknown; policy: RetryPolicy; isOutward: boolean; failing?: StepOptions<never>['failing'] | undefined }
 
 export type RunRecords = ReturnType<typeof runRecords>
 
@@ -21,16 +22,26 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
   // The steps that the transaction under way finishes: one statement writes them.
   let finished: StepRecord[] = []
 
-  /** `now`: the time on the environment's clock. */
-  async function transact<T>(work: (tx: Tx, now: string) => Promise<T>): Promise<T> {
-    const result = await transaction(pool, async tx => {
-      const now = await lockFence(tx, run)
-      finished = []
-      for (const record of postponed) await record(tx)
-      const done = await work(tx, now)
-      if (finished.length > 0) await writeSteps(tx, run, finished)
-      return done
-    })
+  /**
+   * One transaction; with the record of an outward effect it is tried until the database answers. `now`: the time on the environment's
+   * clock.
+   */
+  async function transact<T>(work: (tx: Tx, now: string) => Promise<T>, isOutward = postponed.length > 0): Promise<T> {
+    // What an earlier try has written, if its commit got no answer.
+    let unanswered: { written: readonly StepRecord[]; result: T } | null = null
+    const write = (isRepeat: boolean) =>
+      transaction(pool, async tx => {
+        const now = await (isRepeat ? lockClaim : lockFence)(tx, run)
+        if (unanswered && (await areWritten(tx, run, unanswered.written))) return unanswered.result
+        unanswered = null
+        finished = []
+        for (const record of postponed) await record(tx)
+        const done = await work(tx, now)
+        if (finished.length > 0) await writeSteps(tx, run, finished)
+        unanswered = { written: finished, result: done }
+        return done
+      })
+    const result = await (isOutward ? signals.untilRecorded(write) : write(false))
     postponed = []
     return result
   }
@@ -48,7 +59,10 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
     },
 
     /** Records a failed attempt and throws how the run continues. */
-    async fail({ n, name, recorded, startedAt, attemptsWith }: StepAttempt, { error, policy, failing }: Failure): Promise<never> {
+    async fail(
+      { n, name, recorded, startedAt, attemptsWith }: StepAttempt,
+      { error, policy, isOutward, failing }: Failure,
+    ): Promise<never> {
       const why = messageOf(error)
       const attempts = attemptsWith(why)
       const after = afterFailure({ policy, attempts: attempts.length, error, signals })
@@ -60,10 +74,10 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       await transact(async tx => {
         await failing?.(tx, { attempts: attempts.length, isLast, afterSeconds: isLast ? null : after.afterSeconds, error })
         const step = { n, name, attempts, startedAt }
-        if (isLast) return writeSteps(tx, run, [{ ...step, status: 'failed', result: null }])
+        if (isLast) return void finished.push({ ...step, status: 'failed', result: null })
         await writeSteps(tx, run, [{ ...step, status: 'running', result: partialResult }])
         await suspendRun(tx, run, 'running', after.afterSeconds)
-      })
+      }, isOutward)
       if (isLast) throw new StepFailed(why, { cause: error })
       throw new Suspended(`step ${name} failed, next attempt in ${Math.round(after.afterSeconds)} s: ${why}`, true)
     },

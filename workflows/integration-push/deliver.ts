@@ -85,8 +85,9 @@ async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Sig
   at('delivery-sent')
   const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
   const made = { started_at: delivery.startedAt, duration_ms, http_status, error, response }
-  if (sent.outcome !== 'delivered') return fail({ claimed, delivery, attempt: made }, sent.outcome, sent, delivering)
-  return (await batched.succeed({ claimed, delivery, attempt: made })) ? { is: 'succeeded' } : { is: 'lost' }
+  if (sent.outcome !== 'delivered') return fail({ claimed, delivery, attempt: made }, sent.outcome, sent, signals, delivering)
+  const isRecorded = await signals.untilRecorded(() => batched.succeed({ claimed, delivery, attempt: made }))
+  return isRecorded ? { is: 'succeeded' } : { is: 'lost' }
 }
 
 /** The time limit covers all requests of the attempt. */
@@ -107,10 +108,11 @@ async function fail(
   made: Delivered,
   outcome: Exclude<Sent['outcome'], 'delivered'>,
   { error, retryAfterSeconds }: Sent,
+  { untilRecorded }: Signals,
   { pool, policy }: Delivering,
 ): Promise<Outcome> {
   const waitAfter = (attempts: number) => nextWait(policy, attempts, retryAfterSeconds)
-  const recorded = await recordFailure(pool, { ...made, outcome, waitAfter })
+  const recorded = await untilRecorded(isRepeat => recordFailure(pool, { ...made, outcome, waitAfter, isRepeat }))
   const why = error ?? 'failed'
   switch (recorded.is) {
     case 'failed':
