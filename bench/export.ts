@@ -115,7 +115,7 @@ async function settingsOf({ pool, tenant }: Setup, id: string): Promise<string> 
   })
 }
 
-const ONE_LINE = selectRows('events', 'csv').replace(/\s*\n\s*/g, ' ')
+const ONE_LINE = selectRows({ type: 'events', format: 'csv' }).replace(/\s*\n\s*/g, ' ')
 
 /** Seconds that psql takes to write the same rows to a file. */
 async function psqlCopy({ resources, database }: Setup, compression: Compression, rows: number, settings: string): Promise<number> {

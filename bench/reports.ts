@@ -108,7 +108,7 @@ async function seedReports(pool: Pool, tenants: Tenant[], url: string, count: nu
     await transaction(pool, async tx => {
       for (let i = 0; i < own; i++) {
         const settings = { report_name: `Report ${i}`, included_range_days: 7, status: 'active', missed: 'once', format: 'csv' } as const
-        const input = { ...schedule, ...settings, send_at: at.toISOString().slice(11, 16) }
+        const input = { ...schedule, ...settings, type: 'events' as const, include: [], send_at: at.toISOString().slice(11, 16) }
         await createReport(tx, environment, { input, destinationIds: [id], faults: [] })
       }
     })

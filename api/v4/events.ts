@@ -1,6 +1,6 @@
 import { setImmediate as othersFirst } from 'node:timers/promises'
 import { type EventInput, type ItemError, type ItemResult, invalidItem } from '../../domain/events/item.ts'
-import { type EventRow, listEvents } from '../../domain/events/list.ts'
+import { type EventRow, getEvent, listEvents } from '../../domain/events/list.ts'
 import { appendBatch } from '../../domain/ingestion/append.ts'
 import { details } from '../../schemas/details.ts'
 import { validateEventInput } from '../../schemas/generated/operations.ts'
@@ -8,14 +8,20 @@ import { invalidData } from '../errors.ts'
 import { onPool } from '../operation.ts'
 import { offsetPage } from '../pagination.ts'
 
-const event = ([id, name, user, happenedAt]: EventRow) => ({
+const event = ({ id, event_id, name, user_id, happened_at, properties }: EventRow) => ({
   object: 'event' as const,
   id,
   url: `/v4/events/${id}`,
   event_name: name,
-  customer_uid: user,
-  happened_at: happenedAt,
+  customer_uid: user_id,
+  happened_at,
+  event_id,
+  properties: properties ?? {},
 })
+
+export const v4GetEvent = onPool('v4GetEvent', async ({ path, environment, db }) => ({
+  body: event(await getEvent(db, environment, path.event_id)),
+}))
 
 export const v4ListEvents = onPool('v4ListEvents', async ({ query: { limit, offset, sort_order }, environment, deps }) => {
   const rows = await listEvents(deps.listing, environment, { limit, offset, order: sort_order })

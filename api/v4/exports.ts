@@ -24,6 +24,7 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   format: row.format,
   compression: row.compression,
   formula_guard: row.formula_guard,
+  include: row.include,
   segment_id: row.segment_id,
   rows_written: row.rows_written,
   error: row.error,
@@ -40,6 +41,7 @@ export const v4CreateExport = inTransaction(
       format = 'csv',
       compression = 'none',
       formula_guard: formulaGuard = false,
+      include = [],
       platform = null,
       segment_id = null,
     } = body
@@ -47,7 +49,18 @@ export const v4CreateExport = inTransaction(
     if (length <= 0) throw invalidField('to_timestamp', 'must be later than from_timestamp')
     if (length > MAX_WINDOW_MS) throw invalidField('to_timestamp', 'must be at most 366 days after from_timestamp')
     if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
-    const row = await createExport(tx, environment, { type, format, compression, formulaGuard, platform, segment: segment_id, from, to })
+    if (type === 'customers' && include.length > 0) throw invalidField('include', 'must be empty for customers')
+    const row = await createExport(tx, environment, {
+      type,
+      format,
+      compression,
+      formulaGuard,
+      include,
+      platform,
+      segment: segment_id,
+      from,
+      to,
+    })
     const made = exported(row, deps)
     await audit(tx, trail, { resource: 'export', id: made.id, after: made })
     return { body: made }

@@ -1,5 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
+import { sortedIncluded } from '../../domain/exports/columns.ts'
 import { createReport } from '../../domain/reports/create.ts'
 import { listDestinations } from '../../domain/reports/destinations.ts'
 import { listReportRuns } from '../../domain/reports/list-runs.ts'
@@ -34,6 +35,8 @@ const report = (row: ReportRow, environment: EnvironmentKind) => ({
   on_dst_gap: row.on_dst_gap,
   on_dst_overlap: row.on_dst_overlap,
   format: row.format,
+  type: row.type,
+  include: row.include,
   formula_guard: row.formula_guard,
 })
 
@@ -41,9 +44,23 @@ type Given = Input<'v4CreateScheduledReport'>['body']
 
 function request(body: Given, kind: EnvironmentKind): ReportRequest {
   const { environment, destinations, timezone = 'UTC', cadence = 'daily', weekday = null, day_of_month = null, ...rest } = body
-  const { missed = 'once', on_dst_gap = 'shift', on_dst_overlap = 'first', format = 'csv', formula_guard = null, ...required } = rest
+  const { missed = 'once', on_dst_gap = 'shift', on_dst_overlap = 'first', format = 'csv', type = 'events', ...others } = rest
+  const { include = [], formula_guard = null, ...required } = others
   return {
-    input: { ...required, timezone, cadence, weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, formula_guard },
+    input: {
+      ...required,
+      timezone,
+      cadence,
+      weekday,
+      day_of_month,
+      missed,
+      on_dst_gap,
+      on_dst_overlap,
+      format,
+      type,
+      include: sortedIncluded(include),
+      formula_guard,
+    },
     destinationIds: destinations.map(({ id }) => id),
     faults: environment === kind ? [] : [{ field: 'environment', message: `must be ${kind}, as the key` }],
   }

@@ -1,4 +1,5 @@
 import { CATALOGUE, REFUND_SLUGS } from '../events/catalogue.ts'
+import { publicEventId } from '../events/entry.ts'
 
 /** `sql` is the value. `kind` determines its form in each file format. */
 export type ExportColumn = { header: string; sql: string; kind: 'text' | 'amount' | 'time' | 'boolean' | 'integer' | 'json' }
@@ -51,6 +52,18 @@ export const EVENT_EXPORT_COLUMNS: readonly ExportColumn[] = [
   { header: 'User properties', sql: 'u.properties_sorted', kind: 'json' },
   time('Event Receive Date', 'e.received_at'),
 ]
+
+/** What a caller may include in a file of events or purchases, after the documented columns and in this order. */
+export type IncludedColumn = 'event_id' | 'properties'
+export const INCLUDED_COLUMNS: Record<IncludedColumn, ExportColumn> = {
+  // As in webhooks: files and webhooks can be joined, and a row that comes twice can be recognised.
+  event_id: text('Event ID', publicEventId('e')),
+  properties: { header: 'Event properties', sql: 'e.properties', kind: 'json' },
+}
+
+/** In the order of the columns, each once. */
+export const sortedIncluded = (include: readonly IncludedColumn[]): IncludedColumn[] =>
+  (Object.keys(INCLUDED_COLUMNS) as IncludedColumn[]).filter(name => include.includes(name))
 
 /** Columns of customers, version 1. `u` is the user, `f` the figures of the user, `v` the environment. */
 export const CUSTOMER_EXPORT_COLUMNS: readonly ExportColumn[] = [

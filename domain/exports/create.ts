@@ -5,6 +5,7 @@ import { cutWindow } from '../events/window.ts'
 import { createRun } from '../jobs/workflow-run.ts'
 import { notFound, Refusal } from '../refusal.ts'
 import { lockSegments } from '../segments/missing.ts'
+import { type IncludedColumn, sortedIncluded } from './columns.ts'
 import { lockErasureExclusive } from './erasure-lock.ts'
 import { EXPORT_COLUMNS, type ExportFormat, type ExportRow, type ExportType } from './export.ts'
 
@@ -14,6 +15,8 @@ type NewExport = {
   compression: 'none' | 'gzip'
   /** Texts of a CSV that a spreadsheet may take for formulas get a quote before them. */
   formulaGuard?: boolean
+  /** Columns beside the documented ones. */
+  include?: IncludedColumn[]
   platform: 'iOS' | 'Android' | 'Stripe' | null
   segment?: string | null
   from: string
@@ -50,28 +53,29 @@ export async function createExport(tx: Tx, environment: Environment, input: NewE
 
 /** Records an export with its final window. The caller is responsible for the run that writes the file. */
 export async function recordExport(tx: Tx, environment: Environment, input: NewExport): Promise<ExportRow> {
-  const { format, formulaGuard = false, reportRun = null, ...cut } = input
-  const rows = await recordExports(tx, environment, cut, [{ id: opaqueId(), format, formulaGuard, reportRun }])
+  const { format, formulaGuard = false, include = [], reportRun = null, ...cut } = input
+  const rows = await recordExports(tx, environment, cut, [{ id: opaqueId(), format, formulaGuard, include, reportRun }])
   return rows[0]!
 }
 
-type ExportFile = { id: string; format: ExportFormat; formulaGuard: boolean; reportRun: string | null }
+type ExportFile = { id: string; format: ExportFormat; formulaGuard: boolean; include: IncludedColumn[]; reportRun: string | null }
 
 /** Records one export for each file. All of them have the same window, from one cut. */
 export async function recordExports(
   tx: Tx,
   environment: Environment,
-  input: Omit<NewExport, 'format' | 'formulaGuard' | 'reportRun'>,
+  input: Omit<NewExport, 'format' | 'formulaGuard' | 'include' | 'reportRun'>,
   files: ExportFile[],
 ): Promise<ExportRow[]> {
   await lockErasureExclusive(tx, environment)
   const window = await cutWindow(tx, environment, input.from, input.to)
   const { rows } = await tx.query<ExportRow>({
     name: 'record-exports',
-    text: `insert into exports (environment, id, type, format, formula_guard, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
+    text: `insert into exports (environment, id, type, format, formula_guard, include, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
              window_to, from_offsets, to_offsets, report_run, created_at)
-           select $1, f.id, $2, f.format, f.formula_guard, $3, $4, $5, $6, $7, $8, $9, $10, $11, f.report_run, t
-           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[], $15::boolean[]) f(id, format, report_run, formula_guard) returning ${EXPORT_COLUMNS}`,
+           select $1, f.id, $2, f.format, f.formula_guard, string_to_array(f.include, ','), $3, $4, $5, $6, $7, $8, $9, $10, $11, f.report_run, t
+           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[], $15::boolean[], $16::text[])
+             f(id, format, report_run, formula_guard, include) returning ${EXPORT_COLUMNS}`,
     values: [
       environment,
       input.type,
@@ -89,6 +93,7 @@ export async function recordExports(
       files.map(({ format }) => format),
       files.map(({ reportRun }) => reportRun),
       files.map(({ formulaGuard }) => formulaGuard),
+      files.map(({ include }) => sortedIncluded(include).join(',')),
     ],
   })
   return rows

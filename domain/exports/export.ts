@@ -3,6 +3,7 @@ import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import type { Secrets } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
+import type { IncludedColumn } from './columns.ts'
 
 export type ExportType = 'events' | 'customers' | 'purchases'
 export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
@@ -17,6 +18,7 @@ export type ExportRow = {
   format: ExportFormat
   compression: 'none' | 'gzip'
   formula_guard: boolean
+  include: IncludedColumn[]
   platform: 'iOS' | 'Android' | 'Stripe' | null
   segment_id: string | null
   from_timestamp: string
@@ -33,7 +35,7 @@ export type ExportRow = {
   is_expired: boolean
 }
 
-export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, platform, segment_id, from_timestamp, to_timestamp, from_offsets, to_offsets,
+export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, include, platform, segment_id, from_timestamp, to_timestamp, from_offsets, to_offsets,
   rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired`
 
 export async function getExport(db: Db, environment: Environment, id: string): Promise<ExportRow> {

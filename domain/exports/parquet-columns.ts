@@ -1,7 +1,6 @@
 import type { ParquetColumn, ParquetType } from '../../store/files/parquet.ts'
 import type { ExportColumn } from './columns.ts'
-import type { ExportType } from './export.ts'
-import { exportColumnsOf, jsonKey } from './statement.ts'
+import { exportColumnsOf, type FileShape, jsonKey } from './statement.ts'
 
 const TYPES: Record<ExportColumn['kind'], ParquetType> = {
   text: 'text',
@@ -12,5 +11,5 @@ const TYPES: Record<ExportColumn['kind'], ParquetType> = {
   json: 'text',
 }
 
-export const parquetColumns = (type: ExportType): ParquetColumn[] =>
-  exportColumnsOf(type).map(column => ({ name: jsonKey(column), type: TYPES[column.kind] }))
+export const parquetColumns = (shape: Pick<FileShape, 'type' | 'include'>): ParquetColumn[] =>
+  exportColumnsOf(shape).map(column => ({ name: jsonKey(column), type: TYPES[column.kind] }))

@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { IncludedColumn } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
 import { deleteMembers, recordMembers } from './members.ts'
 import { COPY_SETTINGS, type CopySettings } from './statement.ts'
@@ -14,6 +15,7 @@ export type ExportSource = {
   format: ExportFormat
   compression: 'none' | 'gzip'
   formulaGuard: boolean
+  include: IncludedColumn[]
   platforms: string
   windowFrom: string
   windowTo: string
@@ -32,7 +34,7 @@ export async function beginExport(tx: Tx, environment: Environment, id: string):
     Omit<ExportSource, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
   >(
     `update exports set status = 'processing', rows_written = 0 where environment = $1 and id = $2
-     returning type, format, compression, formula_guard as "formulaGuard", platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
+     returning type, format, compression, formula_guard as "formulaGuard", include, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
        from_offsets as "fromOffsets", to_offsets as "toOffsets"`,
     [environment, id],
   )

@@ -1,5 +1,13 @@
 import { VALUE_SLUGS } from '../events/catalogue.ts'
-import { CUSTOMER_EXPORT_COLUMNS, EVENT_EXPORT_COLUMNS, type ExportColumn, USER_HEADER } from './columns.ts'
+import {
+  CUSTOMER_EXPORT_COLUMNS,
+  EVENT_EXPORT_COLUMNS,
+  type ExportColumn,
+  INCLUDED_COLUMNS,
+  type IncludedColumn,
+  sortedIncluded,
+  USER_HEADER,
+} from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
 
 // COPY takes no parameters. The variable values are settings of the transaction (set_config), never part of the statement's text. A
@@ -103,16 +111,16 @@ const CUSTOMERS_FROM = `
     and ${isMember('u', 'id')}
   order by u.created_at, u.id`
 
-export const exportColumnsOf = (type: ExportType): readonly ExportColumn[] =>
-  type === 'customers' ? CUSTOMER_EXPORT_COLUMNS : EVENT_EXPORT_COLUMNS
+/** What a file contains: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
+export type FileShape = { type: ExportType; format: ExportFormat; include?: readonly IncludedColumn[]; formulaGuard?: boolean }
 
-/**
- * A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. `isGuarded` concerns the texts of
- * a CSV file only.
- */
-export function selectRows(type: ExportType, format: ExportFormat, isGuarded = false): string {
-  const columns = exportColumnsOf(type)
-  const csv = isGuarded ? guardedValue : csvValue
+export const exportColumnsOf = ({ type, include = [] }: Pick<FileShape, 'type' | 'include'>): readonly ExportColumn[] =>
+  type === 'customers' ? CUSTOMER_EXPORT_COLUMNS : [...EVENT_EXPORT_COLUMNS, ...sortedIncluded(include).map(name => INCLUDED_COLUMNS[name])]
+
+/** A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. */
+export function selectRows({ type, format, include, formulaGuard }: FileShape): string {
+  const columns = exportColumnsOf({ type, include })
+  const csv = formulaGuard ? guardedValue : csvValue
   const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
   if (format === 'csv') return `select ${columns.map(c => `${csv(c)} as "${c.header}"`).join(', ')} ${from}`
   if (format === 'parquet') return `select ${columns.map(c => `${parquetValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}`
@@ -124,5 +132,5 @@ export function selectRows(type: ExportType, format: ExportFormat, isGuarded = f
 // unchanged. COPY's own text format would double every backslash.
 const COPY_OPTIONS = { csv: 'format csv', json: `format csv, quote e'\\x01', delimiter e'\\x02'` }
 
-export const copyRows = (type: ExportType, format: ExportFormat, isGuarded = false): string =>
-  `copy (${selectRows(type, format, isGuarded)}) to stdout with (${format === 'csv' || format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`
+export const copyRows = ({ format, ...shape }: FileShape): string =>
+  `copy (${selectRows({ format, ...shape })}) to stdout with (${format === 'csv' || format === 'parquet' ? COPY_OPTIONS.csv : COPY_OPTIONS.json})`

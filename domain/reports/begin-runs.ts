@@ -12,12 +12,14 @@ import type { Slot } from './slots.ts'
 
 /** Starts a run: fixes its window in the log, records the export of its file and schedules the workflow that writes the file. */
 export async function startReportRun(tx: Tx, environment: Environment, id: string): Promise<void> {
-  const { rows } = await tx.query<Pick<ReportRow, 'format' | 'formula_guard'> & { window_from: string; window_to: string }>(
+  const { rows } = await tx.query<
+    Pick<ReportRow, 'type' | 'format' | 'include' | 'formula_guard'> & { window_from: string; window_to: string }
+  >(
     `update report_runs r set status = 'running', started_at = t.now,
        late_by_seconds = coalesce(greatest(0, floor(extract(epoch from t.now - r.slot))), 0)
      from scheduled_reports p, environment_now($1) t(now)
      where r.environment = $1 and r.id = $2 and r.status = 'pending' and p.environment = r.environment and p.id = r.report_id
-     returning p.format, p.formula_guard, r.window_from::text, r.window_to::text`,
+     returning p.type, p.format, p.include, p.formula_guard, r.window_from::text, r.window_to::text`,
     [environment, id],
   )
   const run = rows[0]
@@ -27,9 +29,10 @@ export async function startReportRun(tx: Tx, environment: Environment, id: strin
     return
   }
   const { id: file } = await recordExport(tx, environment, {
-    type: 'events',
+    type: run.type,
     format: run.format,
     formulaGuard: run.formula_guard,
+    include: run.include,
     compression: 'none',
     platform: null,
     from: run.window_from,
@@ -85,15 +88,16 @@ export async function startDueSlots(tx: Tx, environment: Environment, slots: Due
     started.map(({ run }) => run),
   )
   // Last: from here on no other transaction appends to the log.
-  for (const sameWindow of Map.groupBy(started, ({ from, to }) => `${from} ${to}`).values()) {
-    const { from, to } = sameWindow[0]!
+  for (const sameWindow of Map.groupBy(started, ({ from, to, report }) => `${report.type} ${from} ${to}`).values()) {
+    const { from, to, report } = sameWindow[0]!
     const files = sameWindow.map(({ file, report, run }) => ({
       id: file,
       format: report.format,
       formulaGuard: report.formula_guard,
+      include: report.include,
       reportRun: run,
     }))
-    await recordExports(tx, environment, { type: 'events', compression: 'none', platform: null, from, to }, files)
+    await recordExports(tx, environment, { type: report.type, compression: 'none', platform: null, from, to }, files)
   }
   return started
 }

@@ -16,6 +16,7 @@ export function validateReport({ input, destinationIds, faults: known }: ReportR
     if (cadence === only && value === null) faults.push({ field, message: `is required for ${only}` })
     if (cadence !== only && value !== null) faults.push({ field, message: `must be null unless cadence is ${only}` })
   }
+  if (input.type === 'customers' && input.include.length > 0) faults.push({ field: 'include', message: 'must be empty for customers' })
   if (!isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })
   requireOnlyFor('weekly', 'weekday', weekday)
   requireOnlyFor('monthly', 'day_of_month', day_of_month)
@@ -34,8 +35,8 @@ export async function createReport(tx: Tx, environment: Environment, request: Re
   const first = input.status === 'active' ? firstPosition(input, createdAt) : null
   const { rows } = await tx.query<ReportRow>(
     `insert into scheduled_reports (environment, id, report_name, send_at, included_range_days, status, destinations, timezone, cadence,
-       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, next_slot, last_slot, next_from, created_at, updated_at, formula_guard)
-     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $19, $20) returning ${REPORT_COLUMNS}`,
+       weekday, day_of_month, missed, on_dst_gap, on_dst_overlap, format, type, include, next_slot, last_slot, next_from, created_at, updated_at, formula_guard)
+     values ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18, $19, $20, $21, $21, $22) returning ${REPORT_COLUMNS}`,
     [
       environment,
       orderedId('rep'),

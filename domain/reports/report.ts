@@ -1,6 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { ExportFormat } from '../exports/export.ts'
+import type { IncludedColumn } from '../exports/columns.ts'
+import type { ExportFormat, ExportType } from '../exports/export.ts'
 import { type Detail, notFound } from '../refusal.ts'
 import type { MissedPolicy } from './missed-policy.ts'
 import { type Schedule, type Slot, windowOf } from './slots.ts'
@@ -17,6 +18,8 @@ export type ReportInput = Schedule & {
   status: 'draft' | 'active'
   missed: MissedPolicy
   format: ExportFormat
+  type: ExportType
+  include: IncludedColumn[]
 }
 
 /** `formula_guard` null or absent: as the destinations need it. `faults`: those that the caller has found already. */
@@ -40,7 +43,7 @@ export type ReportRow = ReportInput & {
 }
 
 export const REPORT_COLUMNS = `id, number, report_name, send_at, included_range_days, status, destinations, timezone, cadence, weekday, day_of_month,
-  missed, on_dst_gap, on_dst_overlap, format, formula_guard, runs, next_slot, last_slot, next_from, created_at, updated_at`
+  missed, on_dst_gap, on_dst_overlap, format, type, include, formula_guard, runs, next_slot, last_slot, next_from, created_at, updated_at`
 
 /** The window of the report's next slot. */
 export function nextWindow(report: ReportRow, slot: Slot): { from: number; to: number } {
@@ -81,7 +84,7 @@ export async function listReports(
   return rows
 }
 
-/** The values of the columns from `report_name` to `format`, in the order of `REPORT_COLUMNS`. */
+/** The values of the columns from `report_name` to `include`, in the order of `REPORT_COLUMNS`. */
 export const inputValues = (input: ReportInput, destinations: unknown): unknown[] => [
   input.report_name,
   input.send_at,
@@ -96,4 +99,6 @@ export const inputValues = (input: ReportInput, destinations: unknown): unknown[
   input.on_dst_gap,
   input.on_dst_overlap,
   input.format,
+  input.type,
+  input.include,
 ]

@@ -29,8 +29,8 @@ export async function updateReport(tx: Tx, environment: Environment, id: string,
   const position = input.status === 'active' ? await activePosition(tx, environment, before, input, at) : null
   const { rows } = await tx.query<ReportRow>(
     `update scheduled_reports set report_name = $3, send_at = $4, included_range_days = $5, status = $6, destinations = $7, timezone = $8,
-       cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, next_slot = $16,
-       last_slot = coalesce($17, last_slot), next_from = $18, updated_at = $19, formula_guard = $20
+       cadence = $9, weekday = $10, day_of_month = $11, missed = $12, on_dst_gap = $13, on_dst_overlap = $14, format = $15, type = $16, include = $17, next_slot = $18,
+       last_slot = coalesce($19, last_slot), next_from = $20, updated_at = $21, formula_guard = $22
      where environment = $1 and id = $2 returning ${REPORT_COLUMNS}`,
     [
       environment,

@@ -2082,6 +2082,38 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/events/{event_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the event, such as `evt_…`; not the caller's own.
+                 * @example evt_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                event_id: components["parameters"]["EventIdInPath"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get an event
+         * @description One occurrence of the environment, by the `id` that the list and the answer to its creation have.
+         */
+        get: operations["v4GetEvent"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/exports": {
         parameters: {
             query?: never;
@@ -4700,6 +4732,8 @@ export interface components {
             has_more: components["schemas"]["HasMore"];
             next_cursor?: components["schemas"]["NextCursor"];
         };
+        /** @enum {string} */
+        IncludedColumn: "event_id" | "properties";
         /**
          * @description The one shape of every failure.
          * @example {
@@ -5195,20 +5229,30 @@ export interface components {
          *       "url": "/v4/events/evt_4Jq8ZtW0bXc6RmYd2KpL",
          *       "event_name": "trial_started",
          *       "customer_uid": "QON_5f0c1d2e3b4a59687766554433221100",
-         *       "happened_at": "2026-03-01T09:00:00Z"
+         *       "happened_at": "2026-03-01T09:00:00Z",
+         *       "event_id": "trial-1042",
+         *       "properties": {
+         *         "plan": "annual"
+         *       }
          *     }
          */
         Event: {
             /** @enum {string} */
             object: "event";
             id: string;
-            /** @description Only a name; no operation reads one event. */
+            /** @description Where the event is read alone. */
             url: string;
             /** @description Name of the event, such as `trial_started` or `subscription_renewed`. */
             event_name: string | null;
             /** @description Id of the user. */
             customer_uid: string | null;
             happened_at: components["schemas"]["Time"];
+            /** @description The caller's own id, as in webhooks; of an event that the service emitted its `id`. */
+            event_id: string;
+            /** @description The custom properties that it was posted with. */
+            properties: {
+                [key: string]: string | number | boolean;
+            };
         };
         /**
          * @example {
@@ -5221,7 +5265,11 @@ export interface components {
          *           "url": "/v4/events/evt_4Jq8ZtW0bXc6RmYd2KpL",
          *           "event_name": "trial_started",
          *           "customer_uid": "QON_5f0c1d2e3b4a59687766554433221100",
-         *           "happened_at": "2026-03-01T09:00:00Z"
+         *           "happened_at": "2026-03-01T09:00:00Z",
+         *           "event_id": "trial-1042",
+         *           "properties": {
+         *             "plan": "annual"
+         *           }
          *         }
          *       ],
          *       "has_more": true
@@ -5896,6 +5944,14 @@ export interface components {
              * @example false
              */
             formula_guard: boolean;
+            /**
+             * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+             * @default []
+             * @example [
+             *       "event_id"
+             *     ]
+             */
+            include: components["schemas"]["IncludedColumn"][];
         };
         /**
          * @example {
@@ -5913,6 +5969,7 @@ export interface components {
          *       "format": "csv",
          *       "compression": "gzip",
          *       "formula_guard": false,
+         *       "include": [],
          *       "segment_id": null,
          *       "rows_written": 120000,
          *       "error": null,
@@ -5948,6 +6005,8 @@ export interface components {
             compression: "none" | "gzip";
             /** @description Whether texts of a `csv` that a spreadsheet may take for formulas have a `'` before them. */
             formula_guard: boolean;
+            /** @description Further columns, in their order. */
+            include: components["schemas"]["IncludedColumn"][];
             segment_id: string | null;
             /** @description Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since. */
             rows_written: number;
@@ -7612,6 +7671,21 @@ export interface components {
              * @example false
              */
             formula_guard?: boolean;
+            /**
+             * @description What a file contains, as of exports.
+             * @default events
+             * @example events
+             * @enum {string}
+             */
+            type: "events" | "customers" | "purchases";
+            /**
+             * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+             * @default []
+             * @example [
+             *       "event_id"
+             *     ]
+             */
+            include: components["schemas"]["IncludedColumn"][];
         };
         ReportDestinationInput: {
             /**
@@ -7672,7 +7746,9 @@ export interface components {
          *       "on_dst_gap": "shift",
          *       "on_dst_overlap": "first",
          *       "format": "csv",
-         *       "formula_guard": false
+         *       "formula_guard": false,
+         *       "type": "events",
+         *       "include": []
          *     }
          */
         ScheduledReport: {
@@ -7708,6 +7784,10 @@ export interface components {
             /** @enum {string} */
             format: "csv" | "json" | "ndjson" | "parquet";
             formula_guard: boolean;
+            /** @enum {string} */
+            type: "events" | "customers" | "purchases";
+            /** @description Further columns, in their order. */
+            include: components["schemas"]["IncludedColumn"][];
         };
         /**
          * @example {
@@ -9053,6 +9133,11 @@ export interface components {
          * @example premium
          */
         EntitlementId: string;
+        /**
+         * @description Id of the event, such as `evt_…`; not the caller's own.
+         * @example evt_4Jq8ZtW0bXc6RmYd2KpL
+         */
+        EventIdInPath: components["schemas"]["IdInPath"];
         /**
          * @description Experiment id.
          * @example exp_8m2k4q0z1x7c5v3b9n6a
@@ -15036,6 +15121,50 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetEvent: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of the event, such as `evt_…`; not the caller's own.
+                 * @example evt_4Jq8ZtW0bXc6RmYd2KpL
+                 */
+                event_id: components["parameters"]["EventIdInPath"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The event. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["Event"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

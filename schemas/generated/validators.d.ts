@@ -130,6 +130,8 @@ export const answerEventList: ValidateFunction
 export const v4ListEventsQuery: ValidateFunction
 export const answerEventBatch: ValidateFunction
 export const v4CreateEventsBody: ValidateFunction
+export const answerEvent: ValidateFunction
+export const v4GetEventPath: ValidateFunction
 export const answerExport: ValidateFunction
 export const v4CreateExportBody: ValidateFunction
 export const answerExportList: ValidateFunction

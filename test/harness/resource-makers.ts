@@ -136,6 +136,10 @@ export const resourceMakers: Record<string, Make> = {
   purchase_id: (context, { user_id }) => purchase(context, user_id!),
   offering_id: offering,
   screen_id: context => create(context, '/v4/screens', { name: unique('screen') }),
+  event_id: async ({ ask }) => {
+    const event = { event_id: unique('event'), event_name: 'opened', happened_at: '2026-03-01T09:00:00Z' }
+    return (await ask('POST', '/v4/events', { events: [event] })).results[0].id
+  },
   export_id: context => create(context, '/v4/exports', WINDOW),
   segment_id: context => create(context, '/v4/segments', { name: unique('segment') }),
   config_id: context => create(context, '/v4/remote-configurations', { name: unique('config') }),

@@ -58,6 +58,7 @@ describe('requests', () => {
       segment_id: null,
       compression: 'none',
       formula_guard: false,
+      include: [],
     })
   })
 

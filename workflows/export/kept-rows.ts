@@ -75,7 +75,7 @@ const isBracket = (text: Buffer, at: number) => text[at] === CLOSE || (text[at] 
 /** A function that finds the user's id in a row of the file; null: the row has no user. */
 export function userOfRow(format: ExportFormat, type: ExportType, isGuarded = false): (row: Buffer) => string | null {
   if (format === 'csv') {
-    const column = exportColumnsOf(type).findIndex(({ header }) => header === USER_HEADER)
+    const column = exportColumnsOf({ type }).findIndex(({ header }) => header === USER_HEADER)
     return row => {
       const text = csvField(row, column)
       return isGuarded && text !== null ? unguarded(text) : text

@@ -26,7 +26,7 @@ export async function composeParquet({ pool, storage, job, file, pieces, fence, 
   const rows = present.reduce((sum, part) => sum + part.rows, 0)
   const name = `whole.${fence}`
   const sources = present.map(part => part.name)
-  const columns = parquetColumns(job.type)
+  const columns = parquetColumns(job)
   const { bytes } = await storage.composePart(file, name, sources, at => writeParquet({ ...at, columns, rows, signal }))
   return { name, rows, bytes }
 }

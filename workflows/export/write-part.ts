@@ -27,7 +27,7 @@ export type PartOptions = {
 }
 
 const csvHeader = (job: ExportSource) =>
-  `${exportColumnsOf(job.type)
+  `${exportColumnsOf(job)
     .map(column => column.header)
     .join(',')}\n`
 
@@ -64,7 +64,7 @@ export async function writePart(options: PartOptions): Promise<Part> {
   try {
     await client.query('begin read only')
     await setPart(client, job, options.after, options.upto)
-    const copy = client.query(copyTo(copyRows(job.type, job.format, job.formulaGuard), { highWaterMark: 64 * 1024 }))
+    const copy = client.query(copyTo(copyRows(job), { highWaterMark: 64 * 1024 }))
     const plain = Readable.from(
       content(copy, options, () => client.query('commit')),
       { objectMode: false, highWaterMark: 64 * 1024 },

@@ -1189,6 +1189,8 @@ export type AutomationRunList = {
     next_cursor?: NextCursor;
 };
 
+export type IncludedColumn = 'event_id' | 'properties';
+
 /**
  * The one shape of every failure.
  */
@@ -1577,7 +1579,7 @@ export type Event = {
     object: 'event';
     id: string;
     /**
-     * Only a name; no operation reads one event.
+     * Where the event is read alone.
      */
     url: string;
     /**
@@ -1589,6 +1591,16 @@ export type Event = {
      */
     customer_uid: string | null;
     happened_at: Time;
+    /**
+     * The caller's own id, as in webhooks; of an event that the service emitted its `id`.
+     */
+    event_id: string;
+    /**
+     * The custom properties that it was posted with.
+     */
+    properties: {
+        [key: string]: string | number | boolean;
+    };
 };
 
 export type EventList = {
@@ -2040,6 +2052,10 @@ export type ExportInput = {
      * For files that people open in a spreadsheet: texts of a `csv` that begin with `=`, `+`, `-`, `@`, a tab or a line end get a `'` before them, so that none is executed as a formula. Other columns and formats stay as they are. It is part of the file and of its checksum.
      */
     formula_guard?: boolean;
+    /**
+     * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+     */
+    include?: Array<IncludedColumn>;
 };
 
 export type Export = {
@@ -2069,6 +2085,10 @@ export type Export = {
      * Whether texts of a `csv` that a spreadsheet may take for formulas have a `'` before them.
      */
     formula_guard: boolean;
+    /**
+     * Further columns, in their order.
+     */
+    include: Array<IncludedColumn>;
     segment_id: string | null;
     /**
      * Progress; grows while processing. Afterwards the rows of the file, fewer when customers were erased since.
@@ -3320,6 +3340,14 @@ export type ScheduledReportInput = {
      * As of exports; unless given, true where a destination is e-mail or Slack.
      */
     formula_guard?: boolean;
+    /**
+     * What a file contains, as of exports.
+     */
+    type?: 'events' | 'customers' | 'purchases';
+    /**
+     * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+     */
+    include?: Array<IncludedColumn>;
 };
 
 export type ReportDestinationInput = {
@@ -3368,6 +3396,11 @@ export type ScheduledReport = {
     on_dst_overlap: 'first' | 'both';
     format: 'csv' | 'json' | 'ndjson' | 'parquet';
     formula_guard: boolean;
+    type: 'events' | 'customers' | 'purchases';
+    /**
+     * Further columns, in their order.
+     */
+    include: Array<IncludedColumn>;
 };
 
 export type ScheduledReportRun = {
@@ -4215,6 +4248,11 @@ export type CustomerPlatformFilter = Array<'iOS' | 'Android' | 'Stripe' | 'Paddl
  * Entitlement id.
  */
 export type EntitlementId = string;
+
+/**
+ * Id of the event, such as `evt_…`; not the caller's own.
+ */
+export type EventIdInPath = IdInPath;
 
 /**
  * Experiment id.
@@ -11275,6 +11313,66 @@ export type V4CreateEventsResponses = {
 };
 
 export type V4CreateEventsResponse = V4CreateEventsResponses[keyof V4CreateEventsResponses];
+
+export type V4GetEventData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of the event, such as `evt_…`; not the caller's own.
+         */
+        event_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/events/{event_id}';
+};
+
+export type V4GetEventErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetEventError = V4GetEventErrors[keyof V4GetEventErrors];
+
+export type V4GetEventResponses = {
+    /**
+     * The event.
+     */
+    200: Event;
+};
+
+export type V4GetEventResponse = V4GetEventResponses[keyof V4GetEventResponses];
 
 export type V4CreateExportData = {
     body: ExportInput;
