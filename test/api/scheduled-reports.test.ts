@@ -60,6 +60,8 @@ describe('a report', () => {
       on_dst_overlap: 'first',
       format: 'csv',
       formula_guard: true,
+      type: 'events',
+      include: [],
     })
     expect((await box.call('GET', answer.body.url)).body).toEqual(answer.body)
     expect(await dueOf(id)).toEqual([])

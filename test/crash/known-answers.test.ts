@@ -21,7 +21,7 @@ describe.each(DRIVERS)('answers that come while the database is away, over %s', 
   let round = 0
   beforeAll(async () => {
     postgres = await startPostgres()
-    installation = await startInstallation({ driver, database: postgres, leaseSeconds: 3, isSandbox: true })
+    installation = await startInstallation({ driver, database: postgres, leaseSeconds: 8, isSandbox: true })
     to = await hook({ call: installation.sandbox, config: { events: ['*'] } })
     await Promise.all([installation.worker(), installation.worker()])
   })
