@@ -73,15 +73,15 @@ test('a report takes the types of exports and what is included', async () => {
   const wrong = await create({ environment: 'production', type: 'customers', include: ['event_id'] })
   expect([wrong.status, wrong.body.error?.details]).toEqual([400, [{ field: 'include', message: 'must be empty for customers' }]])
   for (const [fields, header] of [
-    [{}, ',Event ID,Event properties\n'],
-    [{ type: 'customers', include: [] }, ',Revenue USD,User properties\n'],
+    [{ include: ['event_id', 'properties'] }, ',Event ID,Event properties\n'],
+    [{ type: 'customers' }, ',Revenue USD,User properties\n'],
   ] as const) {
-    const { environment, destinations, ...rest } = made.body
-    const body = reportTo([hook], { environment, status: 'draft', include: rest.include, ...fields })
-    expect((await api.call('PUT', made.body.url, { body })).status).toBe(200)
+    const { body: report } = await create({ environment: 'production', status: 'draft' })
+    const body = reportTo([hook], { environment: 'production', status: 'draft', ...fields })
+    expect((await api.call('PUT', report.url, { body })).body).toMatchObject(fields)
     const history = async () => (await api.call('GET', '/v4/exports/history?limit=100')).body.data
     const before = (await history()).length
-    expect((await api.call('POST', `${made.body.url}/send-test`)).status).toBe(202)
+    expect((await api.call('POST', `${report.url}/send-test`)).status).toBe(202)
     const file = await until('the file of the test', async () => {
       const [newest, ...others] = await history()
       return others.length === before && newest.status === 'done' ? newest : undefined
