@@ -4,8 +4,11 @@ import { byWeight, lastSaid, type Tied } from './order.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
 
-/** `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. */
-export type AutoRenew = { isOn: boolean; changes: number[] }
+/**
+ * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. `gaveUpAt`: since when the
+ * store charges no longer; null: it does, or nothing is known of it.
+ */
+export type AutoRenew = { isOn: boolean; changes: number[]; gaveUpAt: number | null }
 
 const never = Number.POSITIVE_INFINITY
 
@@ -48,15 +51,18 @@ function place(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]
 /** Auto-renew over one period. A store that gave up charging does not renew, whatever the switch says. */
 function overPeriod(placed: Placed[]): AutoRenew {
   let isOn = true
+  let gaveUpAt: number | null = null
   const changes: number[] = []
   for (const [i, { at }] of placed.entries()) {
     const said = placed.slice(0, i + 1).map(({ statement }) => statement)
-    const on = (lastSaid(said, 'autoRenews') ?? true) && !(lastSaid(said, 'gaveUp') ?? false)
+    const hasGivenUp = lastSaid(said, 'gaveUp') ?? false
+    gaveUpAt = hasGivenUp ? (gaveUpAt ?? at) : null
+    const on = (lastSaid(said, 'autoRenews') ?? true) && !hasGivenUp
     if (on === isOn) continue
     changes.push(at)
     isOn = on
   }
-  return { isOn, changes }
+  return { isOn, changes, gaveUpAt }
 }
 
 /**
@@ -67,11 +73,12 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
   const ofStore = statements.filter(({ origin }) => origin !== 'caller')
   const placed = Map.groupBy(place(periods, ofStore.length > 0 ? ofStore : statements), ({ period }) => period)
   return periods.map((period, i) => {
-    const { isOn, changes } = overPeriod(placed.get(i) ?? [])
+    const own = overPeriod(placed.get(i) ?? [])
+    const { isOn, changes } = own
     const next = periods[i + 1]
-    if (isOn || next?.isRenewal !== true) return { isOn, changes }
+    if (isOn || next?.isRenewal !== true) return own
     const end = Math.min(parseTime(period.ends) ?? never, Date.parse(next.begins))
-    return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)] }
+    return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)], gaveUpAt: null }
   })
 }
 

@@ -1,4 +1,5 @@
 import { JOIN_MS, parseTime } from '../subscriptions/period.ts'
+import { secondOf } from '../time/instant.ts'
 import type { RecordablePeriod } from './stated-period.ts'
 
 /** Times as texts. `first`: the earliest word of it, also when it was taken back since. */
@@ -14,11 +15,26 @@ function isProof(period: RecordablePeriod, next: RecordablePeriod): boolean {
   return Date.parse(next.begins) > end + JOIN_MS
 }
 
-/** Billing retry of a subscription period, given the one after it. It begins at the latest with the end, so no gap opens before it. */
-export function billingRetryOf(period: RecordablePeriod, next: RecordablePeriod | undefined): BillingRetry {
+/**
+ * Until when the grace period gives access; null: not at all. An announced end is a forecast: when the store says that the grace is over, that the
+ * subscription is on hold or that it gave up charging, access ends then, at the latest.
+ */
+function graceOf({ ends, graceUntil, graceOverAt }: RecordablePeriod, gaveUpAt: number | null): string | null {
+  const announced = parseTime(graceUntil)
+  if (announced === null) return null
+  const over = Math.min(announced, parseTime(graceOverAt) ?? announced, gaveUpAt ?? announced)
+  if (over === announced) return graceUntil!
+  return over > (parseTime(ends) ?? Number.NEGATIVE_INFINITY) ? secondOf(over) : null
+}
+
+/**
+ * Billing retry of a subscription period, given the one after it and since when the store charges no longer (ms). It begins at the latest with the
+ * end, so no gap opens before it.
+ */
+export function billingRetryOf(period: RecordablePeriod, next: RecordablePeriod | undefined, gaveUpAt: number | null): BillingRetry {
   const proven = next && isProof(period, next) ? (period.ends ?? null) : null
   const stated = period.retrySince ?? null
   const since = stated === null ? proven : earlier(stated, period.ends)
   const first = period.firstRetryAt === null ? since : earlier(period.firstRetryAt, period.ends)
-  return { since, first, graceUntil: since === null ? null : (period.graceUntil ?? null) }
+  return { since, first, graceUntil: since === null ? null : graceOf(period, gaveUpAt) }
 }

@@ -70,7 +70,7 @@ export function foldLineage(
     const { price, currency, isKnown } = prices.get(period)!
     const i = subscription.indexOf(period)
     const isPrepaid = period.isSubscription && (isLineagePrepaid || period.isPrepaid === true)
-    const { isOn, changes } = autoRenew[i] ?? { isOn: false, changes: [] }
+    const { isOn, changes, gaveUpAt } = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null }
     return {
       subject: period.subject,
       ids: period.ids,
@@ -89,7 +89,7 @@ export function foldLineage(
       isFamilyShared: period.isFamilyShared ?? false,
       country: period.country ?? null,
       refund: foldRefunds(period, price),
-      retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1]) : NO_RETRY,
+      retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1], gaveUpAt) : NO_RETRY,
       proceedsShare: period.proceedsShare ?? null,
       level: period.level ?? planned[i] ?? null,
       isOfStore: period.isOfStore,

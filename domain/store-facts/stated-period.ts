@@ -51,13 +51,19 @@ function idsOf(statements: Tied<PeriodStatement>[]): TransactionIds {
   return ids
 }
 
-type Retry = Pick<StatedPeriod, 'retrySince' | 'firstRetryAt'>
+type Retry = Pick<StatedPeriod, 'retrySince' | 'firstRetryAt' | 'graceOverAt'>
 
-/** Since the earliest word that the charge had failed; what was said before a word that it had not does not count. */
+const earliest = (some: (string | null)[]): string | null => some.filter(time => time !== null).sort()[0] ?? null
+const sinceLastNull = (times: (string | null)[]): (string | null)[] => times.slice(times.lastIndexOf(null) + 1)
+
+/**
+ * Since the earliest word that the charge had failed; what was said before a word that it had not does not count. The end of a grace period
+ * likewise.
+ */
 function retryOf(statements: Tied<PeriodStatement>[]): Retry {
   const times = statements.flatMap(({ said }) => (said.retrySince === undefined ? [] : [said.retrySince]))
-  const earliest = (some: (string | null)[]) => some.filter(time => time !== null).sort()[0] ?? null
-  return { retrySince: earliest(times.slice(times.lastIndexOf(null) + 1)), firstRetryAt: earliest(times) }
+  const over = statements.flatMap(({ said }) => (said.graceOverAt === undefined ? [] : [said.graceOverAt]))
+  return { retrySince: earliest(sinceLastNull(times)), firstRetryAt: earliest(times), graceOverAt: earliest(sinceLastNull(over)) }
 }
 
 function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPeriod {

@@ -31,6 +31,8 @@ export type PeriodSaid = {
   refund?: { at: string; amount: string | null } | null
   retrySince?: string | null
   graceUntil?: string | null
+  /** The store no longer grants the grace period, whatever end was announced for it. Null: it grants one. */
+  graceOverAt?: string | null
   /** The store's own share for the seller, a decimal text from 0 to 1. */
   proceedsShare?: string
   /** On the store's word: the period is of a higher or lower level than the one before. */

@@ -22,3 +22,6 @@ export function isoMicros(value: number): string {
 
 /** Microseconds since 1970 of a time of the log as Postgres writes it, `2026-03-01 09:00:00.000123+00`. */
 export const logMicros = (text: string): number => micros(`${text.slice(0, 10)}T${text.slice(11).replace(/\+00$/, 'Z')}`)
+
+/** A time of a period: the whole second of `ms`, ISO 8601, UTC. */
+export const secondOf = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`

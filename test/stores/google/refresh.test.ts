@@ -51,6 +51,7 @@ test('a purchase: its order is the period, the subscription says whether it goes
       proceedsShare: '0.85',
       retrySince: null,
       graceUntil: null,
+      graceOverAt: null,
     },
   ])
   expect(renewal).toEqual({ autoRenews: true, nextProduct: null, neverRenews: false, gaveUp: false })

@@ -4,7 +4,13 @@ import type { AppStoreApi } from './app-store-api.ts'
 import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
 import type { AppleSignatures } from './signed-data.ts'
 import { UnreadableContent } from './signed-payload.ts'
-import { type AppleTransaction, completeTransaction, isAutoRenewable, transactionStatement } from './transaction-statement.ts'
+import {
+  type AppleTransaction,
+  completeTransaction,
+  isAutoRenewable,
+  transactionStatement,
+  wholeSecondOf,
+} from './transaction-statement.ts'
 
 /** 20 transactions a page: a weekly subscription of 38 years. */
 const MOST_PAGES = 100
@@ -67,8 +73,14 @@ function levelSaid(before: AppleTransaction | undefined, transaction: AppleTrans
   return isChanged ? { level: { is: 'downgrade' } } : {}
 }
 
+/** What the state of the subscription says of a grace period. */
+function graceSaid(status: number | undefined, { signedDate }: AppleRenewal): PeriodSaid {
+  if (status === Status.BILLING_GRACE_PERIOD) return { graceOverAt: null }
+  return status === Status.BILLING_RETRY ? { graceOverAt: wholeSecondOf(signedDate) } : {}
+}
+
 function statementsOf(transactions: AppleTransaction[], last: LastTransaction | null): Statement[] {
-  const retry = last?.renewal ? retrySaid(last.renewal) : {}
+  const retry = last?.renewal ? { ...retrySaid(last.renewal), ...graceSaid(last.status, last.renewal) } : {}
   const lastId = last?.transaction.transactionId
   const periods = transactions.map((transaction, i) =>
     transactionStatement(transaction, 'api', {

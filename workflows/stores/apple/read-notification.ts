@@ -36,12 +36,11 @@ function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transa
       return { ...retry, level: { is: 'upgrade', refunded: null } }
     case 'retry': {
       const graceEnd = renewal?.gracePeriodExpiresDate
-      const grace = subtype !== GRACE_PERIOD ? { graceUntil: null } : graceEnd === undefined ? {} : { graceUntil: wholeSecondOf(graceEnd) }
-      return { retrySince: wholeSecondOf(signedDate), ...grace }
+      const granted = { graceOverAt: null, ...(graceEnd !== undefined && { graceUntil: wholeSecondOf(graceEnd) }) }
+      return { retrySince: wholeSecondOf(signedDate), ...(subtype === GRACE_PERIOD ? granted : { graceUntil: null }) }
     }
-    // The grace period keeps the end that was stated for it: access had gone on until then.
     case 'graceOver':
-      return { retrySince: wholeSecondOf(signedDate) }
+      return { retrySince: wholeSecondOf(signedDate), graceOverAt: wholeSecondOf(signedDate) }
     case 'refunded':
       return { refund: refundOf(transaction) }
     case 'revoked':

@@ -15,9 +15,10 @@ function transition(number: number, at: number): { renewal?: RenewalSaid; period
     case 18:
       return { renewal: { autoRenews: false } }
     case 5:
+      return { period: { retrySince: secondOf(at), graceOverAt: secondOf(at) } }
     case 6:
       // Only the refresh knows until when the grace lasts.
-      return { period: { retrySince: secondOf(at) } }
+      return { period: { retrySince: secondOf(at), graceOverAt: null } }
     case 7:
       return { renewal: { autoRenews: true, gaveUp: false } }
     case 12:

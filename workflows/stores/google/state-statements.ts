@@ -1,5 +1,5 @@
 import type { PeriodSaid, PeriodStatement, RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
-import { countryOf, stated } from '../said.ts'
+import { countryOf, secondOf, stated } from '../said.ts'
 import { isRenewalOrder } from './ask-orders.ts'
 import { idsOf } from './order-statements.ts'
 import type { ChainLink, OwnedLine } from './subscription-chain.ts'
@@ -16,24 +16,24 @@ export const stateOf = (word: string | undefined): State | null => STATES.find(s
 export const isBought = (state: State | null): boolean => state !== 'PENDING' && state !== 'PENDING_PURCHASE_CANCELED'
 
 /** What the state says of the last period. `service`: the end that its order has, where it can be read. */
-function lastPeriod({ answer }: ChainLink, { expiryTime }: OwnedLine, service: string | undefined): PeriodSaid {
+function lastPeriod({ answer, statedAt }: ChainLink, { expiryTime }: OwnedLine, service: string | undefined): PeriodSaid {
   const expiry = periodTime(expiryTime)
   const state = stateOf(answer.subscriptionState)
   switch (state) {
     case 'ACTIVE':
-      return stated({ ends: expiry, retrySince: null, graceUntil: null })
+      return stated({ ends: expiry, retrySince: null, graceUntil: null, graceOverAt: null })
     case 'IN_GRACE_PERIOD':
-      return stated({ ends: service, graceUntil: expiry, retrySince: service })
+      return stated({ ends: service, graceUntil: expiry, graceOverAt: null, retrySince: service })
     case 'ON_HOLD':
-      return stated({ ends: service ?? expiry, retrySince: service ?? expiry })
+      return stated({ ends: service ?? expiry, retrySince: service ?? expiry, graceOverAt: secondOf(statedAt) })
     case 'PAUSED':
-      return stated({ ends: service ?? expiry })
+      return stated({ ends: service ?? expiry, graceOverAt: secondOf(statedAt) })
     case 'CANCELED':
     case 'EXPIRED': {
       // After a failed charge the expiry is the end of the grace; the period itself ended before.
       const isByBilling = answer.canceledStateContext?.systemInitiatedCancellation !== undefined
       const isEarlier = service !== undefined && expiry !== undefined && service < expiry
-      return stated({ ends: isByBilling && isEarlier ? service : expiry })
+      return stated({ ends: isByBilling && isEarlier ? service : expiry, graceOverAt: isEarlier ? expiry : undefined })
     }
     case null:
       return stated({ ends: expiry })
