@@ -1,18 +1,18 @@
-import { compareAmounts } from '../events/money.ts'
 import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
+import { refundPartsOf } from '../subscriptions/refund-parts.ts'
 import type { PostedTransaction } from './life.ts'
 import { millionths, type Source } from './sources.ts'
 
 /** Money that went back of a transaction, or was taken back again (negative), in millionths; times in ms. */
 export type Refund = { at: number; amount: bigint; recorded: number; event: string | null }
 
-/** Of a recorded purchase: what went back in sum is known, with one time. */
+/** Of a recorded purchase: each at its own time, in the order of their times. */
 export function refundsOfPurchase(purchase: PurchaseRow): Refund[] {
-  const { refunded_at, refunded_amount, amount } = purchase
-  if (refunded_at === null) return []
-  const back = refunded_amount !== null && compareAmounts(refunded_amount, amount) < 0 ? refunded_amount : amount
-  if (compareAmounts(back, '0') <= 0) return []
-  return [{ at: Date.parse(refunded_at), amount: millionths(back), recorded: Date.parse(recordedAt(purchase)), event: null }]
+  const recorded = Date.parse(recordedAt(purchase))
+  return refundPartsOf(purchase)
+    .map(({ at, amount }) => ({ at: Date.parse(at), amount: millionths(amount), recorded, event: null }))
+    .filter(({ amount }) => amount > 0n)
+    .sort((a, b) => a.at - b.at)
 }
 
 /**

@@ -1,6 +1,7 @@
 import { compareAmounts, minus, plus } from '../events/money.ts'
 import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
 import { periodOf } from '../subscriptions/recorded.ts'
+import { refundedAmount } from '../subscriptions/refund-parts.ts'
 import { type Emission, toldOnce } from './emit.ts'
 
 // The events of what is stated about a purchase: auto-renew off, billing retry, refund. What is stated is counted, and what the log has is counted:
@@ -55,12 +56,6 @@ function retry(purchase: PurchaseRow): Emission[] {
   const slug = isTrial(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
   const recorded = recordedAt(purchase)
   return [{ ...toldOnce(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
-}
-
-/** What went back of a purchase; never more than was paid, as in the customer's figures. */
-export function refundedAmount({ refunded_at, refunded_amount, amount }: PurchaseRow): string {
-  if (refunded_at === null) return '0'
-  return refunded_amount !== null && compareAmounts(refunded_amount, amount) < 0 ? refunded_amount : amount
 }
 
 type Money = Pick<Emission, 'slug' | 'at' | 'amount'> & Required<Pick<Emission, 'told'>> & Partial<Emission>

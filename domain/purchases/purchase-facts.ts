@@ -28,6 +28,7 @@ type Fact =
   | 'refunded_at'
   | 'refunded_amount'
   | 'taken_back'
+  | 'refunds'
   | 'never_renews'
   | 'proceeds_share'
   | 'level'
@@ -69,6 +70,7 @@ export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | unde
     refunded_at: refund.at,
     refunded_amount: refund.amount,
     taken_back: refund.takenBack,
+    refunds: refund.parts,
     never_renews: period.neverRenews,
     proceeds_share: period.proceedsShare,
     level: period.level,
@@ -104,6 +106,7 @@ export const FACT_TYPES: Record<Fact, string> = {
   refunded_at: 'timestamptz',
   refunded_amount: 'numeric',
   taken_back: 'numeric',
+  refunds: 'jsonb',
   never_renews: 'boolean',
   proceeds_share: 'numeric',
   level: 'jsonb',

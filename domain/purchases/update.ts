@@ -5,8 +5,8 @@ import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { periodOf } from '../subscriptions/recorded.ts'
+import { refundedAmount, refundPartsAfter, refundPartsOf } from '../subscriptions/refund-parts.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
-import { refundedAmount } from './fact-events.ts'
 import { lockLineageOf } from './lineage.ts'
 import { getPurchase } from './read.ts'
 import { lockPurchase } from './record.ts'
@@ -46,6 +46,10 @@ function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseR
     merged.refunded_amount = row.refunded_amount
   const fall = minus(refundedAmount(row), refundedAmount(merged))
   if (compareAmounts(fall, '0') > 0) merged.taken_back = plus(row.taken_back, fall)
+  const isRefundStated = change.refunded_at !== undefined || change.refunded_amount !== undefined
+  if (merged.refunded_at === null) merged.refunds = row.refunds.length > 0 ? [] : row.refunds
+  else if (isRefundStated && (compareAmounts(fall, '0') !== 0 || merged.refunded_at !== row.refunded_at))
+    merged.refunds = refundPartsAfter(refundPartsOf(row), refundedAmount(merged), merged.refunded_at)
   return merged
 }
 
@@ -93,13 +97,14 @@ const FACTS = [
   'refunded_at',
   'refunded_amount',
   'taken_back',
+  'refunds',
 ] as const
 
 async function writeFacts(tx: Tx, row: PurchaseRow): Promise<void> {
   await tx.query({
     name: 'update-purchase',
     text: `update purchases set ${FACTS.map((name, i) => `${name} = $${i + 2}`).join(', ')}, updated_at = environment_now(environment) where id = $1`,
-    values: [row.id, ...FACTS.map(name => row[name])],
+    values: [row.id, ...FACTS.map(name => (name === 'refunds' ? JSON.stringify(row.refunds) : row[name]))],
   })
 }
 

@@ -1,3 +1,5 @@
+import type { RefundPart } from './refund-parts.ts'
+
 /** The stores of purchases, and the platform that events and users have for each. */
 export const TARGET_PLATFORM = { app_store: 'iOS', play_store: 'Android', stripe: 'Stripe', paddle: 'Paddle' } as const
 export type Store = keyof typeof TARGET_PLATFORM
@@ -40,6 +42,8 @@ export type PurchaseRow = {
   refunded_at: string | null
   refunded_amount: string | null
   taken_back: string
+  /** See `refundPartsOf`. */
+  refunds: RefundPart[]
   verified_at: string | null
   never_renews: boolean
   triggers: boolean
@@ -100,6 +104,7 @@ const STORED = [
   'refunded_at',
   'refunded_amount',
   'taken_back',
+  'refunds',
   'verified_at',
   'never_renews',
   'triggers',

@@ -80,6 +80,34 @@ test('a trial, its conversion, a renewal and a refund become facts, with both si
   ])
 })
 
+test('each refund of a recorded purchase keeps its own time; what is taken back is taken from the latest', async () => {
+  const user = await userOf(api)
+  const { body } = await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('parts', 'parts') })
+  const no = await numberOf(user)
+  const refunds = async (change: object) => {
+    expect((await api.call('PATCH', body.url, { body: change })).status).toBe(200)
+    await fold()
+    return (await transactionsOf(no)).slice(1).map(([, day, amount]) => [day, amount])
+  }
+  expect(await refunds({ refunded_at: iso(3), refunded_amount: '2' })).toEqual([[3, 2_000_000]])
+  const three = [
+    [3, 2_000_000],
+    [5, 3_000_000],
+    [9, 5_000_000],
+  ]
+  expect(await refunds({ refunded_at: iso(5), refunded_amount: '5' })).toEqual(three.slice(0, 2))
+  expect(await refunds({ refunded_at: iso(9), refunded_amount: '10' })).toEqual(three)
+  expect(await refunds({ refunded_at: iso(8) })).toEqual([...three.slice(0, 2), [8, 5_000_000]])
+  expect(await refunds({ refunded_at: iso(5), refunded_amount: '5.00' })).toEqual(three.slice(0, 2))
+  // A worker of the previous version writes the sum and its time only.
+  await api.pool.query(`update purchases set refunds = '[]' where user_id = $1`, [user])
+  expect(await refunds({ refunded_at: iso(6), refunded_amount: '6' })).toEqual([
+    [5, 5_000_000],
+    [6, 1_000_000],
+  ])
+  expect(await refunds({ refunded_at: null })).toEqual([])
+})
+
 test('what is equal is not written again, and a changed row leaves a tombstone', async () => {
   const user = await userOf(api)
   const made = await purchaseOf(api, user, { ...period(0, 30, '10'), ...apple('once', 'once') })

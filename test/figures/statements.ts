@@ -50,11 +50,12 @@ const refundedAt = (begin: Instant, refund: Refunded, now: Instant): Instant => 
 
 function updatesOf(store: Store, transaction: string, begin: Instant, price: string, refund: Refunded | null, now: Instant): Statement[] {
   if (!refund) return []
-  const refunded_at = iso(refundedAt(begin, refund, now))
+  const at = refundedAt(begin, refund, now)
+  const refunded_at = iso(at)
   const update = (body: Body): Statement => ({ is: 'update', store, transaction, body })
   const part = { refunded_at, refunded_amount: half(price) }
   if (price === '0' || refund.part === 'all') return [update({ refunded_at })]
-  return refund.part === 'some' ? [update(part)] : [update(part), update({ refunded_at, refunded_amount: price })]
+  return refund.part === 'some' ? [update(part)] : [update(part), update({ refunded_at: iso(at + 1), refunded_amount: price })]
 }
 
 function refundEvents(name: string, purchase: Body, begin: Instant, refund: Refunded | null, now: Instant): Told[] {

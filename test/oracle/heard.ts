@@ -65,6 +65,7 @@ function purchaseOf(user: string, body: Body): Purchase {
     graceExpiresAt: null,
     refundedAt: null,
     refundedAmount: null,
+    refundStatements: [],
   }
 }
 
@@ -81,6 +82,9 @@ function update(purchase: Purchase, body: Body, heardAt: Instant): void {
   if (body.refunded_at !== undefined) purchase.refundedAt = timeOf(body.refunded_at)
   if (body.refunded_at === null) purchase.refundedAmount = null
   if (body.refunded_amount !== undefined) purchase.refundedAmount = textOf(body.refunded_amount)
+  if (purchase.refundedAt === null) purchase.refundStatements = []
+  else if (body.refunded_at !== undefined || body.refunded_amount !== undefined)
+    purchase.refundStatements.push({ at: purchase.refundedAt, total: purchase.refundedAmount ?? purchase.price })
 }
 
 function postedOf(body: Body): Posted {

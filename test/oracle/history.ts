@@ -45,6 +45,8 @@ export type Purchase = {
   graceExpiresAt: Instant | null
   refundedAt: Instant | null
   refundedAmount: string | null
+  /** What had gone back in all, after each statement about it. */
+  refundStatements: { at: Instant; total: string }[]
 }
 
 /** An item of `v4CreateEvents`. */

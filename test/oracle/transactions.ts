@@ -45,8 +45,10 @@ const lineageOf = (event: Posted): string => `${event.store}|${event.lineage ?? 
 
 function ofPurchase(purchase: Purchase): Transaction {
   const amount = exact(purchase.price)
-  const refunded =
-    purchase.refundedAt === null ? [] : [{ at: purchase.refundedAt, amount: given(purchase.refundedAmount) ?? amount, usd: null }]
+  // The statements of a history only ever raise what went back; a free period that is refunded gives back nothing.
+  const refunded = purchase.refundStatements
+    .map(({ at, total }, i, all) => ({ at, amount: minus(exact(total), exact(all[i - 1]?.total ?? '0')), usd: null }))
+    .filter((refund, i) => i === 0 || order(refund.amount, ZERO) > 0)
   return {
     key: `${purchase.store}|${purchase.transaction}`,
     user: purchase.user,

@@ -167,18 +167,27 @@ describe('refunds', () => {
   const refunded = (...statements: Statement[]) => of(fold([first, ...statements]), 't1').refund
 
   test('the amount is the last one that is stated, never more than the price', () => {
-    expect(refunded(refund(2, '4'), refund(5, null))).toEqual({ at: iso(5), amount: '9.99', takenBack: '0' })
-    expect(refunded(refund(2, '400'))).toEqual({ at: iso(2), amount: '9.99', takenBack: '0' })
-    expect(refunded()).toEqual({ at: null, amount: null, takenBack: '0' })
+    expect(refunded(refund(2, '4'), refund(5, null))).toEqual({
+      at: iso(5),
+      amount: '9.99',
+      takenBack: '0',
+      parts: [
+        { at: iso(2), amount: '4.00' },
+        { at: iso(5), amount: '5.99' },
+      ],
+    })
+    expect(refunded(refund(2, '400'))).toEqual({ at: iso(2), amount: '9.99', takenBack: '0', parts: [{ at: iso(2), amount: '9.99' }] })
+    expect(refunded()).toEqual({ at: null, amount: null, takenBack: '0', parts: [] })
   })
 
   test('each fall was taken back', () => {
     const back = period(6, 't1', { refund: null })
-    expect(refunded(refund(2, '4'), refund(5, null), back)).toEqual({ at: null, amount: null, takenBack: '9.99' })
+    expect(refunded(refund(2, '4'), refund(5, null), back)).toEqual({ at: null, amount: null, takenBack: '9.99', parts: [] })
     expect(refunded(refund(2, '4'), refund(5, null), back, refund(8, '5'), refund(9, '3'))).toEqual({
       at: iso(9),
       amount: '3',
       takenBack: '11.99',
+      parts: [{ at: iso(9), amount: '3.00' }],
     })
   })
 })
