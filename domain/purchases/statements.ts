@@ -8,6 +8,7 @@ type Row = {
   subject: string
   stated_at: number
   tie: string
+  sequence: number | null
   origin: string
   said: object
   ids: Partial<TransactionIds> | null
@@ -23,6 +24,7 @@ const rowOf = (statement: Tied): Row => ({
   subject: statement.subject,
   stated_at: statement.statedAt,
   tie: statement.tie,
+  sequence: statement.sequence ?? null,
   origin: statement.origin,
   said: statement.said,
   ids: idsOf(statement),
@@ -34,12 +36,16 @@ const rowOfNotice = ({ slug, id, at, subject }: Notice): Row => ({
   subject: subject ?? '',
   stated_at: at,
   tie: id,
+  sequence: null,
   origin: 'push',
   said: { slug, id },
   ids: null,
 })
 
-/** Inserts statements that are not known yet. Gives the subjects of those that are new, of stores and of periods only. */
+/**
+ * Inserts statements that are not known yet; one that is repeated at the same time gets the later sequence. Gives the subjects of those that are new, of
+ * stores and of periods only.
+ */
 export async function insertStatements(
   tx: Tx,
   environment: Environment,
@@ -49,15 +55,20 @@ export async function insertStatements(
 ): Promise<Set<string>> {
   if (statements.length === 0 && notices.length === 0) return new Set()
   const given = [...statements.map(statement => rowOf(tied(statement))), ...notices.map(rowOfNotice)]
-  const { rows } = await tx.query<{ kind: string; subject: string; origin: string }>({
+  const { rows } = await tx.query<{ kind: string; subject: string; origin: string; is_new: boolean }>({
     name: 'insert-statements',
-    text: `insert into store_statements (environment, lineage, kind, subject, stated_at, tie, origin, said, ids)
-           select $1, $2, * from jsonb_to_recordset($3::jsonb)
-             s(kind text, subject text, stated_at bigint, tie text, origin text, said jsonb, ids jsonb)
-           on conflict do nothing returning kind, subject, origin`,
+    text: `insert into store_statements as s (environment, lineage, kind, subject, stated_at, tie, sequence, origin, said, ids)
+           select distinct on (kind, subject, stated_at, tie) $1::int, $2::bigint, g.* from jsonb_to_recordset($3::jsonb)
+             g(kind text, subject text, stated_at bigint, tie text, sequence bigint, origin text, said jsonb, ids jsonb)
+           order by kind, subject, stated_at, tie, sequence desc nulls last
+           on conflict (lineage, kind, md5(subject), stated_at, tie) do update set sequence = excluded.sequence
+             where excluded.sequence > coalesce(s.sequence, 0)
+           returning kind, subject, origin, xmax = 0 as is_new`,
     values: [environment, lineage, JSON.stringify(given)],
   })
-  return new Set(rows.filter(({ kind, origin }) => kind === 'period' && origin !== 'caller').map(({ subject }) => subject))
+  return new Set(
+    rows.filter(({ kind, origin, is_new }) => is_new && kind === 'period' && origin !== 'caller').map(({ subject }) => subject),
+  )
 }
 
 /**
@@ -81,7 +92,7 @@ export type LineageStatements = { periods: Tied<PeriodStatement>[]; renewals: Ti
 export async function readStatements(tx: Tx, lineage: number): Promise<LineageStatements> {
   const { rows } = await tx.query<Row>({
     name: 'read-statements',
-    text: `select kind, subject, stated_at, tie, origin, said, ids from store_statements where lineage = $1 and kind <> 'notice'`,
+    text: `select kind, subject, stated_at, tie, sequence, origin, said, ids from store_statements where lineage = $1 and kind <> 'notice'`,
     values: [lineage],
   })
   const statements = rows.map(({ stated_at, ids, ...row }) => {

@@ -54,6 +54,8 @@ function overPeriod(placed: Placed[]): AutoRenew {
   let gaveUpAt: number | null = null
   const changes: number[] = []
   for (const [i, { at }] of placed.entries()) {
+    // Of what is stated at one instant the last word counts: an answer has the end of its second, and must not switch back what came in it.
+    if (placed[i + 1]?.at === at) continue
     const said = placed.slice(0, i + 1).map(({ statement }) => statement)
     const hasGivenUp = lastSaid(said, 'gaveUp') ?? false
     gaveUpAt = hasGivenUp ? (gaveUpAt ?? at) : null

@@ -1,7 +1,7 @@
 import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
 
 // What a store said is kept as it was said and never overwritten. A purchase is computed from the set of statements: for each field, the
-// statement with the greatest (statedAt, tie) that states the field counts. So the order in which statements arrive has no influence.
+// statement with the greatest (statedAt, sequence, tie) that states the field counts. So the order in which statements are recorded has no influence.
 
 /** Who made a statement. The order of the list is the rank: of two statements of the same instant the later origin counts. */
 export const ORIGINS = ['caller', 'push', 'api'] as const
@@ -70,6 +70,8 @@ type Stated = {
   /** Store time in ms. */
   statedAt: number
   origin: StatementOrigin
+  /** Of statements of one origin at the same time, the greatest counts: an answer's number of the question, a notification's number of arrival. */
+  sequence?: number | null
 }
 
 /**
@@ -100,3 +102,7 @@ export type StoreReport = {
   isWhole: boolean
   alerts?: string[]
 }
+
+/** The reports with the number that orders their statements. */
+export const inSequence = (reports: readonly StoreReport[], sequence: number): StoreReport[] =>
+  reports.map(report => ({ ...report, statements: report.statements.map(statement => ({ ...statement, sequence })) }))

@@ -39,6 +39,32 @@ describe('the order in which statements arrive has no influence', () => {
 })
 
 describe('the value of a field', () => {
+  test('is that of the answer that was asked for later, of two answers of the same second', () => {
+    const answer = (sequence: number, price: string) => ({ ...period(5, 't1', paid(0, 30, { price }), 'api'), sequence })
+    for (const prices of permutations(['1', '2', '3', '4'])) {
+      const answers = prices.map((price, i) => answer(i + 1, price))
+      expect(fold(answers.toReversed()).periods[0]!.price).toBe(prices.at(-1))
+    }
+  })
+
+  test('is that of the notification that arrived later, of two of the same instant; an answer of that instant counts more', () => {
+    const pushed = (sequence: number, price: string) => ({ ...period(5, 't1', paid(0, 30, { price })), sequence })
+    expect(fold([pushed(8, '2'), pushed(7, '1')]).periods[0]!.price).toBe('2')
+    expect(fold([pushed(7, '2'), pushed(8, '1')]).periods[0]!.price).toBe('1')
+    expect(fold([pushed(9, '2'), { ...period(5, 't1', paid(0, 30, { price: '3' }), 'api'), sequence: 1 }]).periods[0]!.price).toBe('3')
+  })
+
+  test('an answer that has the end of its second does not switch auto-renew back on that was switched off within it', () => {
+    const folded = fold([
+      period(0, 't1', paid(0, 30)),
+      { ...renewal(5, 't1', { autoRenews: true }, 'api'), sequence: 1 },
+      renewal(5 - 1 / 86_400, 't1', { autoRenews: false }, 'api'),
+      { ...renewal(5, 't1', { autoRenews: false }, 'api'), sequence: 2 },
+    ])
+    expect(folded.periods[0]).toMatchObject({ autoRenews: false })
+    expect(folded.periods[0]!.autoRenewChanges).toHaveLength(1)
+  })
+
   test('is that of the last statement that states it', () => {
     const folded = fold([
       period(0, 't1', paid(0, 30, { country: 'DE' })),

@@ -1,6 +1,8 @@
 import { environmentOf } from '../../domain/environment.ts'
 import type { Verifiers } from '../../domain/purchases/verification.ts'
+import { inSequence } from '../../domain/store-facts/statement.ts'
 import { raiseAlerts, refusedCredentials } from '../../domain/store-inbox/alerts.ts'
+import { nextQuestion } from '../../domain/store-inbox/questions.ts'
 import type { StorePlatform } from '../../domain/stores/config.ts'
 import type { Db } from '../../store/connect.ts'
 import { quotaOf } from './quota.ts'
@@ -9,11 +11,11 @@ import type { ClaimAnswer, StoreClient } from './store-client.ts'
 type Verify = Verifiers[keyof Verifiers]
 type Verified = Awaited<ReturnType<Verify>>
 
-function verified(answer: ClaimAnswer): Verified {
+function verified(answer: ClaimAnswer, question: number): Verified {
   switch (answer.is) {
     case 'reports': {
       const { environment, reports, lineage, subject } = answer
-      return { is: 'confirmed', environment, reports, lineage, subject }
+      return { is: 'confirmed', environment, reports: inSequence(reports, question), lineage, subject }
     }
     case 'unknown':
     case 'gone':
@@ -33,10 +35,11 @@ export function storeVerifiers(db: Db, clients: Record<StorePlatform, StoreClien
     async ({ claim, project, environment, config, secret, signal }) => {
       const settings = { project, enabled: config?.enabled ?? false, value: secret }
       const quota = quotaOf(db, { project, platform: store, environment: store === 'google' ? null : environment }, 'claim', signal)
+      const question = await nextQuestion(db)
       const answer = await clients[store].confirm(claim, { settings, environment, signal, quota })
       if (answer.is === 'refused')
         await raiseAlerts(db, [refusedCredentials(project, store, await environmentOf(db, project, environment))])
-      return verified(answer)
+      return verified(answer, question)
     }
   return {
     app_store: by('apple'),

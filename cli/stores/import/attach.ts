@@ -4,7 +4,9 @@ import { knownLineage } from '../../../domain/purchases/find-lineages.ts'
 import { purchasesOfLineage } from '../../../domain/purchases/record.ts'
 import { isReportConflict, recordReports } from '../../../domain/purchases/record-reports.ts'
 import { Refusal } from '../../../domain/refusal.ts'
+import { inSequence } from '../../../domain/store-facts/statement.ts'
 import { followLineage } from '../../../domain/store-inbox/follow.ts'
+import { nextQuestion } from '../../../domain/store-inbox/questions.ts'
 import type { StorePlatform } from '../../../domain/stores/config.ts'
 import type { OpenStore } from '../../../domain/stores/settings.ts'
 import { createIdentifiedUsers } from '../../../domain/users/user.ts'
@@ -93,6 +95,7 @@ async function attach(attaching: Attaching, { user: given, transaction: id }: Po
   const { quota, signal, onWait } = asked
   const asking = { settings: store, environment: kind, signal, quota }
   const name = STORE_NAME[platform]
+  const question = await nextQuestion(pool)
   const answer = await askPatiently(() => client.confirm(pointerClaim(platform, id), asking), { store: name, signal, onWait })
   switch (answer.is) {
     case 'unknown':
@@ -102,7 +105,7 @@ async function attach(attaching: Attaching, { user: given, transaction: id }: Po
       throw new CliError(`${name} does not accept the credentials (${answer.why}): "stores check ${attaching.project}" says what to do`)
     case 'reports': {
       if (answer.environment !== kind) return rejected('transaction', `is of the ${answer.environment} environment`)
-      const written = await record(attaching, user, answer)
+      const written = await record(attaching, user, { ...answer, reports: inSequence(answer.reports, question) })
       if (!written || written.owner === null) return rejected('transaction', `${name} says nothing that can be recorded`)
       if (written.owner !== user) return NOT_OWN(written.owner)
       return written.isNewOwner ? { is: 'attached' } : { is: 'known' }

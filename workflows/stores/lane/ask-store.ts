@@ -1,5 +1,7 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
+import { inSequence } from '../../../domain/store-facts/statement.ts'
 import type { Lane } from '../../../domain/store-inbox/lanes.ts'
+import { nextQuestion } from '../../../domain/store-inbox/questions.ts'
 import type { OpenStore } from '../../../domain/stores/settings.ts'
 import type { Db } from '../../../store/connect.ts'
 import { quotaOf } from '../quota.ts'
@@ -22,8 +24,10 @@ export async function askStore(
   // Notifications of Google do not tell the environment, and it has one address for both.
   const kind: EnvironmentKind = environment ?? 'production'
   const quota = quotaOf(db, { project, platform, environment }, 'lane', signal)
+  const question = await nextQuestion(db)
   try {
-    return await client.refresh(name, { settings, environment: kind, signal, transactions, quota })
+    const answer = await client.refresh(name, { settings, environment: kind, signal, transactions, quota })
+    return answer.is === 'reports' ? { ...answer, reports: inSequence(answer.reports, question) } : answer
   } catch (error) {
     if (late.aborted && !ends.aborted) return { is: 'later', why: 'timeout', afterMs: null }
     throw error

@@ -1,5 +1,5 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
-import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import { inSequence, type StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { Promised } from '../../../domain/store-inbox/checks.ts'
 import type { PendingRow } from '../../../domain/store-inbox/pending.ts'
 import { messageOf } from '../../engine/policy.ts'
@@ -34,7 +34,7 @@ export async function readNotifications(client: StoreClient, rows: readonly Pend
         continue
       }
       const promise = read.promised ? { promised: read.promised, at: statedAt } : null
-      result.read.push({ id, environment: read.environment, reports: read.reports, refresh: read.refresh, promise })
+      result.read.push({ id, environment: read.environment, reports: inSequence(read.reports, id), refresh: read.refresh, promise })
       result.transactions.push(...(read.transactions ?? []))
     } catch (error) {
       result.failed.push({ id, reason: messageOf(error) })
