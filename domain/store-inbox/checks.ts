@@ -25,7 +25,7 @@ const EXPECTED_AFTER = [2 * SECOND, 12 * SECOND, 72 * SECOND, 672 * SECOND]
  * What is known of the last period of a lineage; times in ms. `statedAt`: store time of the store's last statement. `retrySince`: the charge for
  * the next period has failed.
  */
-export type LastPeriod = { endsAt: number; autoRenewing: boolean; statedAt: number | null; retrySince: number | null }
+export type LastPeriod = { beginsAt: number; endsAt: number; autoRenewing: boolean; statedAt: number | null; retrySince: number | null }
 
 /** A part of a day that is the same for a lane each time, so that the lanes of a store do not all ask it at the same hour. 0 … 1. */
 const partOf = (lane: number): number => createHash('sha256').update(String(lane)).digest().readUInt32BE(0) / 2 ** 32
@@ -65,9 +65,14 @@ export function nextCheckOf(
   return after === null ? null : Math.max(after, now)
 }
 
-/** Whether the last period that is known of a lineage shows what was promised. */
-export const isShown = ({ promised, at }: Expectation, { endsAt, autoRenewing }: LastPeriod): boolean =>
-  endsAt > at && (promised === 'period' || autoRenewing)
+/**
+ * Whether the last period that is known of a lineage shows what was promised. A renewal may be charged a day before the end: a period that has run
+ * for long and ends within a day is not the new one.
+ */
+export function isShown({ promised, at }: Expectation, { beginsAt, endsAt, autoRenewing }: LastPeriod): boolean {
+  if (endsAt <= at) return false
+  return promised === 'auto_renew' ? autoRenewing : endsAt > at + DAY || beginsAt > at - DAY
+}
 
 /** When the store is asked again for what it promised, in ms; null: it was asked often enough, and the planned checks follow. */
 export const nextExpected = ({ since }: Expectation, now: number): number | null =>

@@ -34,7 +34,13 @@ export function lastPeriodOf(purchases: readonly PurchaseRow[]): LastPeriod | nu
   const endsAt = Date.parse(last.expires_at!)
   // Without auto-renewal the store has given up charging.
   const retrySince = last.auto_renewing ? time(last.billing_retry_at) : null
-  return { endsAt, autoRenewing: last.auto_renewing, statedAt: time(last.stated_until), retrySince }
+  return {
+    beginsAt: Date.parse(last.purchased_at),
+    endsAt,
+    autoRenewing: last.auto_renewing,
+    statedAt: time(last.stated_until),
+    retrySince,
+  }
 }
 
 type Place = { project: number; kind: EnvironmentKind; production: Environment; now: number }

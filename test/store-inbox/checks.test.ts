@@ -17,7 +17,7 @@ function checks(
   delayOf: (n: number) => number = () => 0,
 ): number[] {
   const times: number[] = []
-  let known: LastPeriod = { endsAt: END, autoRenewing: true, statedAt: END - 30 * DAY, retrySince: null }
+  let known: LastPeriod = { beginsAt: END - 30 * DAY, endsAt: END, autoRenewing: true, statedAt: END - 30 * DAY, retrySince: null }
   let next = nextCheckOf(lane, known, null, END - 29 * DAY)
   while (next !== null && times.length < 200) {
     const at = next + delayOf(times.length)
@@ -79,12 +79,14 @@ describe('checks of a subscription whose notifications are all lost', () => {
 })
 
 describe('what a notification promised', () => {
-  const known: LastPeriod = { endsAt: END, autoRenewing: false, statedAt: null, retrySince: null }
-  const promise: Expectation = { promised: 'period', at: END - 1, since: END }
+  const known: LastPeriod = { beginsAt: END - 30 * DAY, endsAt: END, autoRenewing: false, statedAt: null, retrySince: null }
+  const promise: Expectation = { promised: 'period', at: END - 2 * DAY, since: END }
 
   test('is shown by a period that runs at its time, and for a restart by auto-renew', () => {
     expect(isShown(promise, known)).toBe(true)
     expect(isShown({ ...promise, at: END }, known)).toBe(false)
+    expect(isShown({ ...promise, at: END - 1 }, known)).toBe(false)
+    expect(isShown({ ...promise, at: END - 1 }, { ...known, beginsAt: END - 2 })).toBe(true)
     expect(isShown({ ...promise, promised: 'auto_renew' }, known)).toBe(false)
     expect(isShown({ ...promise, promised: 'auto_renew' }, { ...known, autoRenewing: true })).toBe(true)
   })
