@@ -44,6 +44,8 @@ describe('pages', () => {
       event_name: 'in_app_purchase',
       customer_uid: null,
       happened_at: '2026-01-01T00:00:20Z',
+      event_id: expect.stringMatching(/^e-\d+$/),
+      properties: {},
     })
   })
 

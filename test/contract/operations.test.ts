@@ -38,8 +38,8 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-test('the list has 151 operations of v4 and 23 of v3, and all unimplemented operations are among them', () => {
-  expect(listed).toHaveLength(151 + 23)
+test('the list has 152 operations of v4 and 23 of v3, and all unimplemented operations are among them', () => {
+  expect(listed).toHaveLength(152 + 23)
   expect(listed).toHaveLength(rows.length)
   const ids = listed.map(row => row.operationId)
   expect(new Set(ids).size).toBe(rows.length)
