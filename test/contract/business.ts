@@ -6,7 +6,7 @@ import { fieldsOf } from './oracle.ts'
 const PRODUCT_IDS = 'invalid_product_id product_ids|product_not_in_project product_ids'
 const CONDITIONS = '(segmentation_)?conditions\\[\\d+\\]\\.(metric|comparator|value)'
 const AUTOMATION = 'data\\.(initiators\\[\\d+\\]\\.uid|actions|steps(\\W.*)?)'
-const REPORT = 'environment|timezone|weekday|day_of_month|destinations\\[\\d+\\]\\.id'
+const REPORT = 'environment|timezone|weekday|day_of_month|destinations\\[\\d+\\]\\.id|include'
 const FIGURES = 'from|to|unit|environment|currency|segmentation|timezone|rate_date'
 const COHORTS = 'cohort_to|segment|currency|environment|rate_date'
 const VIEW = 'code|range\\.to|query(\\..*)?'
@@ -55,7 +55,7 @@ const RULES: Record<string, string> = {
   v4UpdateAnalyticsView: VIEW,
   v4ListAnalyticsAnnotations: 'to',
   v4CreateEvents: 'events\\[\\d+\\].*',
-  v4CreateExport: 'from_timestamp|to_timestamp|compression',
+  v4CreateExport: 'from_timestamp|to_timestamp|compression|include',
   v4CreatePush: 'integration_id',
   v4UpdatePush: 'integration_id',
   v4CreateAutomation: AUTOMATION,
