@@ -1,3 +1,4 @@
+import type { RefundPart } from '../subscriptions/refund-parts.ts'
 import { byWeight, lastSaid, type Tied } from './order.ts'
 import type { PeriodSaid, PeriodStatement, TransactionIds } from './statement.ts'
 
@@ -5,8 +6,8 @@ import type { PeriodSaid, PeriodStatement, TransactionIds } from './statement.ts
 export type StatedPeriod = PeriodSaid & {
   subject: string
   ids: TransactionIds
-  /** The statements about refunds, in order: the refunded amount after each; null: all of the price. */
-  refunds: { at: string | null; amount: string | null }[]
+  /** The statements about refunds, in order: the refunded amount after each; null: all of the price. `parts`: where the store lists them. */
+  refunds: { at: string | null; amount: string | null; parts?: RefundPart[] | undefined }[]
   /** The earliest word that the charge after the period had failed, also when it was taken back since. */
   firstRetryAt: string | null
   /** At least one statement is the store's. */
@@ -70,7 +71,9 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
   const statements = [...unordered].sort(byWeight)
   const ofStore = statements.filter(({ origin }) => origin !== 'caller')
   const aboutRefunds = (some: Tied<PeriodStatement>[]) =>
-    some.flatMap(({ said: { refund } }) => (refund === undefined ? [] : [{ at: refund?.at ?? null, amount: refund ? refund.amount : '0' }]))
+    some.flatMap(({ said: { refund } }) =>
+      refund === undefined ? [] : [{ at: refund?.at ?? null, amount: refund ? refund.amount : '0', parts: refund?.parts }],
+    )
   const refunds = aboutRefunds(ofStore)
   const fields = Object.fromEntries(FIELDS.map(field => [field, lastSaid<PeriodStatement, typeof field>(statements, field)]))
   return {

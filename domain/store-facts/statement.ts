@@ -1,4 +1,5 @@
 import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
+import type { RefundPart } from '../subscriptions/refund-parts.ts'
 
 // What a store said is kept as it was said and never overwritten. A purchase is computed from the set of statements: for each field, the
 // statement with the greatest (statedAt, sequence, tie) that states the field counts. So the order in which statements are recorded has no influence.
@@ -27,8 +28,8 @@ export type PeriodSaid = {
   isFamilyShared?: boolean
   /** Two letters. */
   country?: string | null
-  /** `amount` null: all of the price. */
-  refund?: { at: string; amount: string | null } | null
+  /** `amount` null: all of the price. `parts`: each refund, where the store lists them; absent: it states the sum and the time of the last. */
+  refund?: { at: string; amount: string | null; parts?: RefundPart[] } | null
   retrySince?: string | null
   graceUntil?: string | null
   /** The store no longer grants the grace period, whatever end was announced for it. Null: it grants one. */

@@ -38,6 +38,21 @@ describe('the order in which statements arrive has no influence', () => {
   })
 })
 
+describe('refunds that the store lists', () => {
+  test('have their own times whenever the store is asked, and one that is withdrawn takes only itself away', () => {
+    const listed = (day: number, amount: string, parts: { at: string; amount: string }[]) =>
+      period(day, 't1', { refund: { at: parts.at(-1)!.at, amount, parts } }, 'api')
+    const [first, second] = [
+      { at: iso(3), amount: '2.00' },
+      { at: iso(5), amount: '4.00' },
+    ]
+    const paidPeriod = period(0, 't1', paid(0, 30))
+    expect(fold([paidPeriod, listed(9, '6', [first, second])]).periods[0]!.refund).toMatchObject({ amount: '6', parts: [first, second] })
+    const withdrawn = fold([paidPeriod, listed(9, '6', [first, second]), listed(10, '4', [second])])
+    expect(withdrawn.periods[0]!.refund).toMatchObject({ amount: '4', parts: [second] })
+  })
+})
+
 describe('the value of a field', () => {
   test('is that of the answer that was asked for later, of two answers of the same second', () => {
     const answer = (sequence: number, price: string) => ({ ...period(5, 't1', paid(0, 30, { price }), 'api'), sequence })

@@ -113,7 +113,19 @@ test('parts are given back until all is', async () => {
   refund(START + 2 * DAY, '333')
   expect(await periods(id)).toMatchObject([{ refund: { at: '2026-01-03T10:00:00Z', amount: '6.66' } }])
   refund(START + 3 * DAY, '334')
-  expect(await periods(id)).toMatchObject([{ refund: { at: '2026-01-04T10:00:00Z', amount: null } }])
+  expect(await periods(id)).toMatchObject([
+    {
+      refund: {
+        at: '2026-01-04T10:00:00Z',
+        amount: null,
+        parts: [
+          { at: '2026-01-02T10:00:00Z', amount: '3.33' },
+          { at: '2026-01-03T10:00:00Z', amount: '3.33' },
+          { at: '2026-01-04T10:00:00Z', amount: '3.34' },
+        ],
+      },
+    },
+  ])
   expect(latest().id).toBe((await periods(id))[0]!.subject)
 })
 
@@ -128,7 +140,10 @@ test('each product has its own part', async () => {
   subscribe(START)
   refund(START + DAY, '200', { product: 'setup' })
   const refunds = Object.fromEntries((await periods(id)).map(({ product, refund }) => [product, refund]))
-  expect(refunds).toEqual({ pro: null, setup: { at: '2026-01-02T10:00:00Z', amount: '200' } })
+  expect(refunds).toEqual({
+    pro: null,
+    setup: { at: '2026-01-02T10:00:00Z', amount: '200', parts: [{ at: '2026-01-02T10:00:00Z', amount: '200' }] },
+  })
 })
 
 test.each([

@@ -173,9 +173,9 @@ function fold(statements: Statement[]) {
   return foldLineage('paddle', statedPeriods(periods), renewals, START)
 }
 
-/** Without what only those see who ask in time: what was given back and taken back again, and in how many parts. */
+/** Without what only those see who ask in time: what was given back and taken back again. */
 const lasting = (statements: Statement[]) =>
-  fold(statements).periods.map(({ refund: { takenBack: _, parts: __, ...refund }, ...period }) => ({ ...period, refund }))
+  fold(statements).periods.map(({ refund: { takenBack: _, ...refund }, ...period }) => ({ ...period, refund }))
 
 const shown = ({
   product,

@@ -16,16 +16,22 @@ const refunds = async () =>
     periodsOf(statements).map(({ refund }) => refund),
   )
 const at = (day: number) => new Date(START + day * DAY_MS).toISOString().replace('.000', '')
+/** What went back, by day; `amount` null: all. */
+const back = (amount: string | null, ...parts: [day: number, amount: string][]) => ({
+  at: at(parts.at(-1)![0]),
+  amount,
+  parts: parts.map(([day, part]) => ({ at: at(day), amount: part })),
+})
 
 test('in parts, then all, then one is not taken by the bank', async () => {
   const one = subscribed()
   one.renew()
   one.refund(START + 31 * DAY_MS, 400)
-  expect(await refunds()).toEqual([[null, { at: at(31), amount: '4' }]])
+  expect(await refunds()).toEqual([[null, back('4', [31, '4'])]])
   one.refund(START + 32 * DAY_MS, 600)
-  expect(await refunds()).toEqual([[null, { at: at(32), amount: null }]])
+  expect(await refunds()).toEqual([[null, back(null, [31, '4'], [32, '6'])]])
   one.refundFails(START + 33 * DAY_MS)
-  expect(await refunds()).toEqual([[null, { at: at(31), amount: '4' }]])
+  expect(await refunds()).toEqual([[null, back('4', [31, '4'])]])
 })
 
 test('of an earlier period', async () => {
@@ -33,7 +39,7 @@ test('of an earlier period', async () => {
   const first = one.latest().id
   one.renew()
   one.refund(START + 31 * DAY_MS, null, first)
-  expect(await refunds()).toEqual([[{ at: at(31), amount: null }, null]])
+  expect(await refunds()).toEqual([[back(null, [31, '10']), null]])
 })
 
 test.each(['failed', 'canceled', 'requires_action'])('%s: nothing went back', async status => {
@@ -49,7 +55,7 @@ test('more refunds than Stripe shows with the charge', async () => {
   stage.fixture.server.innerSize = 2
   stage.fixture.server.pageSize = 2
   for (let n = 0; n < 7; n++) one.refund(START + (n + 1) * DAY_MS, 100)
-  expect(await refunds()).toEqual([[{ at: at(7), amount: '7' }]])
+  expect(await refunds()).toEqual([[back('7', ...Array.from({ length: 7 }, (_, n): [number, string] => [n + 1, '1']))]])
 })
 
 test.each([
@@ -67,18 +73,22 @@ test.each([
 test('a lost dispute is a refund; after a refund no more than the charge went back', async () => {
   const one = subscribed()
   one.dispute(START + 2 * DAY_MS, 'lost')
-  expect(await refunds()).toEqual([[{ at: at(2), amount: null }]])
+  expect(await refunds()).toEqual([[back(null, [2, '10'])]])
   one.refund(START + DAY_MS, 300)
-  expect(await refunds()).toEqual([[{ at: at(2), amount: null }]])
+  expect(await refunds()).toEqual([[back(null, [1, '3'], [2, '7'])]])
 })
 
 test('of several items: by their prices, and the parts are the whole', async () => {
   const items = [333, 333, 334].map((amount, n) => ({ id: `si_${n}`, product: `prod_${n}`, amount }))
   const one = subscribed({ items })
   one.refund(START + DAY_MS, 500)
-  expect(await refunds()).toEqual([[{ at: at(1), amount: '1.66' }], [{ at: at(1), amount: '1.66' }], [{ at: at(1), amount: '1.68' }]])
+  expect(await refunds()).toEqual([[back('1.66', [1, '1.66'])], [back('1.66', [1, '1.66'])], [back('1.68', [1, '1.68'])]])
   one.refund(START + 2 * DAY_MS, 500)
-  expect(await refunds()).toEqual(Array(3).fill([{ at: at(2), amount: null }]))
+  expect(await refunds()).toEqual([
+    [back(null, [1, '1.66'], [2, '1.67'])],
+    [back(null, [1, '1.66'], [2, '1.67'])],
+    [back(null, [1, '1.68'], [2, '1.66'])],
+  ])
 })
 
 test('what the app has added to the invoice takes its part', async () => {
@@ -88,7 +98,7 @@ test('what the app has added to the invoice takes its part', async () => {
   const parent = { type: 'invoice_item_details', invoice_item_details: { invoice_item: 'ii_1', proration: false, subscription: 'sub_1' } }
   one.setInvoice(invoice, { lines: { ...invoice.lines, data: [line!, { ...line!, id: 'il_2', amount: 3000, parent }] } })
   one.refund(START + DAY_MS, 800)
-  expect(await refunds()).toEqual([[{ at: at(1), amount: '2' }]])
+  expect(await refunds()).toEqual([[back('2', [1, '2'])]])
 })
 
 test('charges of the customer for something else are none of the subscription', async () => {
@@ -107,7 +117,7 @@ test('charges of the customer for something else are none of the subscription', 
   // A payment that failed before the one that succeeded.
   stage.fixture.server.charges.set('ch_failed', { ...charge, id: 'ch_failed', status: 'failed' })
   one.refund(START + DAY_MS)
-  expect(await refunds()).toEqual([[{ at: at(1), amount: null }]])
+  expect(await refunds()).toEqual([[back(null, [1, '10'])]])
 })
 
 test('an invoice that was paid without a charge has nothing that could go back', async () => {

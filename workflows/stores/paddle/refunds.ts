@@ -26,11 +26,15 @@ export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem,
   const takenBack = total(those('chargeback_reverse', 'approved')) - total(those('chargeback', 'reversed'))
   const lost = total(chargebacks) - (takenBack > 0n ? takenBack : 0n)
   const amount = total(refunds) + (lost > 0n ? lost : 0n)
-  const [at] = [...refunds, ...(lost > 0n ? chargebacks : [])]
+  const { currency_code: currency } = item.transaction
+  const parts = [...refunds, ...(lost > 0n ? chargebacks : [])]
     .filter(one => partOf(one, item) > 0n)
-    .map(({ updated_at, created_at }) => periodTime(updated_at) ?? periodTime(created_at))
-    .sort()
-    .toReversed()
-  if (amount <= 0n || at === undefined) return null
-  return { at, amount: price !== null && amount < price ? paddlePrice(amount, item.transaction.currency_code) : null }
+    .flatMap(one => {
+      const at = periodTime(one.updated_at) ?? periodTime(one.created_at)
+      return at === undefined ? [] : [{ at, amount: paddlePrice(partOf(one, item), currency) }]
+    })
+    .sort((a, b) => (a.at < b.at ? -1 : a.at > b.at ? 1 : 0))
+  const last = parts.at(-1)
+  if (amount <= 0n || last === undefined) return null
+  return { at: last.at, amount: price !== null && amount < price ? paddlePrice(amount, currency) : null, parts }
 }

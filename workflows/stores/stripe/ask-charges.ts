@@ -3,8 +3,10 @@ import { allOf, type StripeSession } from './session.ts'
 
 const DAY_SECONDS = 86_400
 
-/** What went back of a charge, in the smallest unit, and when the last part of it did, in seconds. */
-type Back = { amount: bigint; at: number }
+/** A refund or a lost dispute: amount in the smallest unit, time in seconds. */
+type BackPart = { amount: bigint; at: number }
+/** What went back of a charge, when the last part of it did, and its parts in the order of their times. */
+type Back = BackPart & { parts: BackPart[] }
 type KnownCharge = { charge: Stripe.Charge; back: Back | null }
 
 /** `isWhole` false: there are older charges of the customer. */
@@ -17,6 +19,18 @@ const idOf = (value: string | { id: string } | null | undefined): string | null 
 
 /** What has failed or was withdrawn has not gone back. Stripe counts what is under way as refunded, too. */
 const COUNTED = ['succeeded', 'pending']
+
+/** The parts as far as they add up to `amount`: a dispute is of the whole charge, also after a refund. */
+function backFrom(amount: bigint, parts: BackPart[]): Back {
+  const sorted = parts.toSorted((a, b) => a.at - b.at)
+  let left = amount
+  const counted = sorted.map(part => {
+    const taken = part.amount < left ? part.amount : left
+    left -= taken
+    return { ...part, amount: taken }
+  })
+  return { amount, at: sorted.at(-1)!.at, parts: counted }
+}
 
 async function backOf({ stripe }: StripeSession, charge: Stripe.Charge): Promise<Back | null> {
   const refunds =
@@ -31,7 +45,10 @@ async function backOf({ stripe }: StripeSession, charge: Stripe.Charge): Promise
   if (parts.length === 0) return null
   const sum = parts.reduce((all, { amount }) => all + BigInt(amount), 0n)
   const most = BigInt(charge.amount)
-  return { amount: sum < most ? sum : most, at: Math.max(...parts.map(({ created }) => created)) }
+  return backFrom(
+    sum < most ? sum : most,
+    parts.map(({ amount, created }) => ({ amount: BigInt(amount), at: created })),
+  )
 }
 
 /** The names of the charges and payment intents that paid an invoice. */
@@ -72,5 +89,12 @@ export function paymentsOf({ id }: Stripe.Invoice, { charges, names, isWhole }: 
   if (paid.length === 0 && wanted.length > 0 && !isWhole) return { back: undefined, country }
   const backs = paid.flatMap(({ back }) => back ?? [])
   if (backs.length === 0) return { back: null, country }
-  return { back: { amount: backs.reduce((all, { amount }) => all + amount, 0n), at: Math.max(...backs.map(({ at }) => at)) }, country }
+  const amount = backs.reduce((all, one) => all + one.amount, 0n)
+  return {
+    back: backFrom(
+      amount,
+      backs.flatMap(({ parts }) => parts),
+    ),
+    country,
+  }
 }

@@ -15,10 +15,19 @@ export function stripeRefund(period: ChargedPeriod, all: ChargedPeriod[], curren
   const charged = prices.reduce((sum, price) => sum + price, 0n)
   const total = period.of.lines.map(linePrice).reduce((sum, price) => (price > 0n ? sum + price : sum), 0n)
   if (total === 0n) return null
-  const parts = prices.map(price => (back.amount * price) / total)
   const index = siblings.findIndex(({ key }) => key === period.key)
   const isRest = charged === total && index === siblings.length - 1
-  const part = isRest ? back.amount - parts.slice(0, -1).reduce((sum, one) => sum + one, 0n) : parts[index]!
-  if (part === 0n) return null
-  return { at: secondOf(back.at * 1000), amount: part >= period.price ? null : stripeAmount(part, currency) }
+  const ownOf = (amount: bigint): bigint => {
+    const parts = prices.map(price => (amount * price) / total)
+    return isRest ? amount - parts.slice(0, -1).reduce((sum, one) => sum + one, 0n) : parts[index]!
+  }
+  const own = ownOf(back.amount)
+  if (own === 0n) return null
+  let before = 0n
+  const parts = back.parts.map(({ amount, at }) => {
+    const part = ownOf(before + amount) - ownOf(before)
+    before += amount
+    return { at: secondOf(at * 1000), amount: stripeAmount(part, currency) }
+  })
+  return { at: secondOf(back.at * 1000), amount: own >= period.price ? null : stripeAmount(own, currency), parts }
 }
