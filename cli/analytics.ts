@@ -1,14 +1,15 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../app/config.ts'
 import { dropOldGenerations } from '../domain/facts/retention.ts'
 import { rebuildFacts } from '../domain/folding/rebuild.ts'
 import { listEnvironments, type ProjectEnvironment } from '../domain/projects/environments.ts'
 import type { Pool } from '../store/connect.ts'
 import { projectId } from './arguments.ts'
-import type { CliCommand, CommandContext } from './command.ts'
+import type { CommandContext } from './command.ts'
 import { withDatabase } from './database.ts'
-import { CliError, UsageError } from './failure.ts'
+import { action, type GroupDefinition } from './definition.ts'
+import { CliError } from './failure.ts'
 import { counted } from './import/progress.ts'
+import { commandOf } from './program.ts'
 
 /** Rows of facts that one statement removes. */
 const BATCH = 10_000
@@ -47,17 +48,29 @@ async function rebuildOne(
 }
 
 /** Computes the facts of figures anew, beside those that are read, and lets readers see them. */
-export const analytics: CliCommand = async (args, context) => {
-  const [verb, given, ...rest] = parseArgs({ args, allowPositionals: true, options: {} }).positionals
-  if (verb !== 'rebuild') throw new UsageError(verb === undefined ? 'rebuild is needed' : `there is no command "analytics ${verb}"`)
-  if (rest.length > 0) throw new UsageError(`too many arguments: ${rest.join(' ')}`)
-  const project = given === undefined ? null : projectId(given)
-  return withDatabase(readConfig(context.env), async pool => {
-    const environments = await listEnvironments(pool, project)
-    if (environments.length === 0) throw new CliError(project === null ? 'there is no project' : `there is no project ${project}`)
-    let areEqual = true
-    for (const environment of environments) areEqual = (await rebuildOne(pool, environment, context)) && areEqual
-    while (!context.signal.aborted && (await dropOldGenerations(pool, BATCH)) > 0);
-    return areEqual ? 0 : 2
-  })
+const rebuildAction = action({
+  name: 'rebuild',
+  summary: 'compute the facts of figures anew, beside those that are read, compare both and change over',
+  arguments: [{ name: 'PROJECT', says: 'only this project, see "project list"', isOptional: true }],
+  exits: '0 the facts are as they were, 1 failed, 2 they differed',
+  examples: ['analytics rebuild', 'analytics rebuild 1'],
+  async run({ args: [given] }, context) {
+    const project = given === undefined ? null : projectId(given)
+    return withDatabase(readConfig(context.env), async pool => {
+      const environments = await listEnvironments(pool, project)
+      if (environments.length === 0) throw new CliError(project === null ? 'there is no project' : `there is no project ${project}`)
+      let areEqual = true
+      for (const environment of environments) areEqual = (await rebuildOne(pool, environment, context)) && areEqual
+      while (!context.signal.aborted && (await dropOldGenerations(pool, BATCH)) > 0);
+      return areEqual ? 0 : 2
+    })
+  },
+})
+
+export const analyticsGroup: GroupDefinition = {
+  name: 'analytics',
+  summary: 'the facts that charts are made of',
+  commands: [rebuildAction],
 }
+
+export const analytics = commandOf(analyticsGroup)

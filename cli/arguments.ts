@@ -10,6 +10,5 @@ export function projectId(text: string | undefined): number {
   return id
 }
 
-export function refuseMore(given: string[]): void {
-  if (given.length > 0) throw new UsageError(`too many arguments: ${given.join(' ')}`)
-}
+/** The argument of most commands. */
+export const PROJECT = { name: 'PROJECT', says: 'the number of a project, see "project list"' }

@@ -1,6 +1,5 @@
 import { mkdir, readdir, readFile, rename, rm } from 'node:fs/promises'
 import { basename, dirname, join, resolve, sep } from 'node:path'
-import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '../app/config.ts'
 import { opensKeys, WRONG_SECRET } from '../domain/projects/keys.ts'
 import { secretsFrom } from '../domain/projects/secrets.ts'
@@ -10,13 +9,13 @@ import { isInstalled, openUnmigrated } from '../store/dump/open.ts'
 import { writeDump } from '../store/dump/write.ts'
 import { syncFolder, writeSynced } from '../store/embedded/folder.ts'
 import { removeAbandoned, temporaryName } from '../store/embedded/temporary.ts'
-import type { CliCommand, CommandContext } from './command.ts'
-
+import type { CommandContext } from './command.ts'
+import { action } from './definition.ts'
 import { CliError, codeOf, UsageError } from './failure.ts'
+import { commandOf } from './program.ts'
 
-/** Writes the whole installation into DIR. DIR appears when the backup is complete. The service may run meanwhile. */
-export const backup: CliCommand = async (args, context) => {
-  const dir = folderOf(args)
+/** Writes the whole installation into a folder, which appears when the backup is complete. The service may run meanwhile. */
+async function writeInto(dir: string, context: CommandContext): Promise<number> {
   const config = readConfig(context.env)
   if (!(await isInstalled({ ...config, log: () => {} })))
     throw new CliError(`there is nothing to back up: ${config.dataDir} has no database (set DATA_DIR or DATABASE_URL)`)
@@ -45,10 +44,19 @@ export const backup: CliCommand = async (args, context) => {
   }
 }
 
+export const backupAction = action({
+  name: 'backup',
+  summary: 'write the whole installation into a new folder, while the service runs',
+  arguments: [{ name: 'DIR', says: 'a folder that does not exist yet, or is empty' }],
+  examples: ['backup ./backup'],
+  run: ({ args }, context) => writeInto(folderOf(args), context),
+})
+
+export const backup = commandOf(backupAction)
+
 export function folderOf(args: string[]): string {
-  const { positionals } = parseArgs({ args, allowPositionals: true, options: {} })
-  if (positionals.length !== 1) throw new UsageError('one folder is needed: DIR')
-  return resolve(positionals[0]!)
+  if (args[0] === undefined) throw new UsageError('one folder is needed: DIR')
+  return resolve(args[0])
 }
 
 async function refuseUsed(dir: string): Promise<void> {

@@ -1,47 +1,9 @@
 import process from 'node:process'
-import { analytics } from './analytics.ts'
-import { backup } from './backup.ts'
-import type { CliCommand, CommandContext } from './command.ts'
-import { isUsageError, lineOf, UsageError } from './failure.ts'
-import { importCsv } from './import/command.ts'
-import { project } from './project.ts'
-import { rates } from './rates/command.ts'
-import { restore } from './restore.ts'
-import { screens } from './screens/command.ts'
-import { setAside } from './set-aside.ts'
-import { stores } from './stores.ts'
-import { IMPORT_USAGE, STORES_USAGE, USAGE } from './usage.ts'
-
-const TOPICS = new Map([
-  ['import', IMPORT_USAGE],
-  ['stores', STORES_USAGE],
-])
-
-const help: CliCommand = async ([topic], { out }) => {
-  out(TOPICS.get(topic ?? '') ?? USAGE)
-  return 0
-}
-
-const COMMANDS = new Map<string, CliCommand>([
-  ['project', project],
-  ['import', importCsv],
-  ['rates', rates],
-  ['analytics', analytics],
-  ['backup', backup],
-  ['restore', restore],
-  ['set-aside', setAside],
-  ['stores', stores],
-  ['screens', screens],
-  ['help', help],
-  ['--help', help],
-  ['-h', help],
-])
-
-async function run([name = '', ...args]: string[], context: CommandContext): Promise<number> {
-  const command = COMMANDS.get(name)
-  if (command === undefined) throw new UsageError(name === '' ? 'which command?' : `there is no command ${JSON.stringify(name)}`)
-  return command(args, context)
-}
+import { root } from './commands.ts'
+import { reached } from './definition.ts'
+import { lineOf, UsageError } from './failure.ts'
+import { execute, parse } from './program.ts'
+import { version } from './version.ts'
 
 /** The first Ctrl-C stops the command in good order. The second ends the process at once. */
 function interruption(): AbortSignal {
@@ -55,6 +17,13 @@ function interruption(): AbortSignal {
   return stopping.signal
 }
 
+/** Where to read on after a wrong call: the help of the command, or of the program if no command is named. */
+function tellHelp(args: string[], note: (line: string) => void): void {
+  const { words } = reached(root, args[0] === 'help' ? args.slice(1) : args)
+  if (words.length > 0) note(`See "help ${words.join(' ')}".`)
+  else parse(root, ['--help'], text => note(`\n${text.trimEnd()}`))
+}
+
 async function main(): Promise<number> {
   // `node start.mjs cli …` or this file itself.
   const args = process.argv.slice(2)
@@ -63,7 +32,7 @@ async function main(): Promise<number> {
   const out = (line: string) => void process.stdout.write(`${line}\n`)
   const note = (line: string) => void process.stderr.write(`${line}\n`)
   try {
-    return await run(args, { env: process.env, signal, stdin: () => process.stdin, out, note })
+    return await execute(root, args, { env: process.env, signal, stdin: () => process.stdin, out, note }, version())
   } catch (error) {
     const line = lineOf(error)
     if (signal.aborted) {
@@ -72,7 +41,7 @@ async function main(): Promise<number> {
     }
     if (line === undefined) console.error(error)
     else note(`perennial: ${line}`)
-    if (isUsageError(error)) note(TOPICS.has(args[0] ?? '') ? `See "help ${args[0]}".` : `\n${USAGE}`)
+    if (error instanceof UsageError) tellHelp(args, note)
     return 1
   }
 }

@@ -9,12 +9,13 @@ import { openUnmigrated } from '../store/dump/open.ts'
 import { restoreDiskMark } from '../store/files/open-disk.ts'
 import { keepSecret } from '../store/open.ts'
 import { folderOf } from './backup.ts'
-import type { CliCommand } from './command.ts'
+import type { CommandContext } from './command.ts'
+import { action } from './definition.ts'
 import { CliError } from './failure.ts'
+import { commandOf } from './program.ts'
 
 /** Fills an empty installation from a backup: all of it or nothing. */
-export const restore: CliCommand = async (args, { env, signal, out }) => {
-  const dir = folderOf(args)
+async function restoreFrom(dir: string, { env, signal, out }: CommandContext): Promise<number> {
   const config = readConfig(env)
   // Everything that can be refused without changing the target is checked first.
   const manifest = await readManifest(dir)
@@ -45,6 +46,16 @@ export const restore: CliCommand = async (args, { env, signal, out }) => {
   out('Open work continues here as soon as the service starts: do not start the old installation again.')
   return 0
 }
+
+export const restoreAction = action({
+  name: 'restore',
+  summary: 'fill an empty installation from a backup',
+  arguments: [{ name: 'DIR', says: 'the folder that "backup" has written' }],
+  examples: ['restore ./backup'],
+  run: ({ args }, context) => restoreFrom(folderOf(args), context),
+})
+
+export const restore = commandOf(restoreAction)
 
 /** The secret to store in the target; undefined when APP_SECRET has the right secret. */
 async function secretFor(dir: string, { fingerprint, has_secret }: Manifest, config: Config): Promise<string | undefined> {

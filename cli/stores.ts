@@ -1,5 +1,5 @@
-import type { CliCommand } from './command.ts'
-import { UsageError } from './failure.ts'
+import type { GroupDefinition } from './definition.ts'
+import { commandOf } from './program.ts'
 import { storesBackfill } from './stores/backfill.ts'
 import { storesCheck } from './stores/check.ts'
 import { storesImport } from './stores/import/command.ts'
@@ -8,19 +8,11 @@ import { storesStatus } from './stores/status.ts'
 import { storesTest } from './stores/test.ts'
 import { storesTransfer } from './stores/transfer.ts'
 
-const VERBS = new Map<string, CliCommand>([
-  ['status', storesStatus],
-  ['check', storesCheck],
-  ['test', storesTest],
-  ['replay', storesReplay],
-  ['transfer', storesTransfer],
-  ['import', storesImport],
-  ['backfill', storesBackfill],
-])
-
 /** What an operator does about Apple, Google Play, Stripe and Paddle. */
-export const stores: CliCommand = async ([name, ...args], context) => {
-  const verb = VERBS.get(name ?? '')
-  if (verb === undefined) throw new UsageError(`stores ${[...VERBS.keys()].join(', ')}?`)
-  return verb(args, context)
+export const storesGroup: GroupDefinition = {
+  name: 'stores',
+  summary: 'what the App Store, Google Play, Stripe and Paddle have told, and what hinders it',
+  commands: [storesStatus, storesCheck, storesTest, storesReplay, storesTransfer, storesImport, storesBackfill],
 }
+
+export const stores = commandOf(storesGroup)

@@ -1,7 +1,8 @@
 import { realpath } from 'node:fs/promises'
 import { resolve } from 'node:path'
-import { parseArgs } from 'node:util'
 import { withSecretFiles } from '../../app/secret-files.ts'
+import type { CommandContext } from '../command.ts'
+import type { CommandInput, OptionValues } from '../definition.ts'
 import { CliError, UsageError } from '../failure.ts'
 
 /** How a file of rows is imported, wherever they go. */
@@ -23,13 +24,28 @@ export type ImportOptions = FileOptions & {
   trigger: boolean
 }
 
-export const FILE_ARGUMENTS = {
-  map: { type: 'string', multiple: true, default: [] as string[] },
-  delimiter: { type: 'string', default: ',' },
-  batch: { type: 'string', default: '1000' },
-  parallel: { type: 'string', default: '1' },
-  again: { type: 'boolean', default: false },
-  rejects: { type: 'string' },
+export const FILE_OPTIONS = {
+  map: {
+    value: 'MAP',
+    isMany: true,
+    says: 'a JSON file of {"field": "template", …}, or one field=template; may be given again, the last one counts',
+  },
+  delimiter: { value: 'C', default: ',', says: 'between the values of a row; \\t for a tab' },
+  batch: { value: 'N', default: '1000', says: 'rows per request, 1 to 1000' },
+  parallel: { value: 'N', default: '1', says: "requests at once, 1 to 16; above 1 the order may differ from the file's" },
+  again: { says: 'post everything again, although the import was finished' },
+  rejects: { value: 'PATH', says: 'where rejected rows are written; else in DATA_DIR/imports' },
+} as const
+
+export const IMPORT_OPTIONS = {
+  ...FILE_OPTIONS,
+  key: { value: 'KEY', says: 'the key as an argument, which every user of this machine can read while the import runs' },
+  url: { value: 'URL', says: 'where the service answers; else http://localhost:$PORT' },
+  trigger: {
+    says: 'let events younger than 72 hours start automations, end waits and go to integrations; says before it begins how many of them each would get, and asks on a terminal. Without it all rows are history: stored and counted, and nobody acts on them',
+  },
+  // Scripts of before say it.
+  'no-trigger': { says: 'the default' },
 } as const
 
 const KEY = /^(test_)?sk_[A-Za-z0-9_-]+$/
@@ -40,10 +56,8 @@ function whole(name: string, given: string, max: number): number {
   return value
 }
 
-type FileValues = { map: string[]; delimiter: string; batch: string; parallel: string; again: boolean; rejects?: string | undefined }
-
 /** Checks the options of a file, in the order in which an operator reads them. */
-export async function fileOptions(values: FileValues, path: string): Promise<FileOptions> {
+export async function fileOptions(values: OptionValues<typeof FILE_OPTIONS>, path: string): Promise<FileOptions> {
   const delimiter = values.delimiter === '\\t' ? '\t' : values.delimiter
   if ([...delimiter].length !== 1 || /["\r\n{}]/.test(delimiter)) throw new UsageError('--delimiter must be one character')
   const size = whole('batch', values.batch, 1000)
@@ -57,31 +71,21 @@ export async function fileOptions(values: FileValues, path: string): Promise<Fil
 }
 
 /** The file of the arguments. Throws unless there is one, with a map. */
-export function oneFile(paths: string[], maps: string[]): string {
-  const [path, ...others] = paths
-  if (path === undefined || others.length > 0) throw new UsageError('one file is needed: FILE.csv')
+export function oneFile(path: string | undefined, maps: string[]): string {
+  if (path === undefined) throw new UsageError('one file is needed: FILE.csv')
   if (maps.length === 0) throw new UsageError('--map is missing')
   return path
 }
 
 /** The key comes from the environment or from a file, as every user of the machine can read the arguments of a process. */
-export async function importOptions(args: string[], given: Record<string, string | undefined>): Promise<ImportOptions> {
+export async function importOptions(
+  { args, values }: CommandInput<typeof IMPORT_OPTIONS>,
+  given: CommandContext['env'],
+): Promise<ImportOptions> {
   const env = withSecretFiles(given, line => {
     throw new CliError(line)
   })
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      ...FILE_ARGUMENTS,
-      key: { type: 'string' },
-      url: { type: 'string' },
-      trigger: { type: 'boolean', default: false },
-      // The default; scripts of before say it.
-      'no-trigger': { type: 'boolean', default: false },
-    },
-  })
-  const path = oneFile(positionals, values.map)
+  const path = oneFile(args[0], values.map)
   const key = values.key ?? env.PERENNIAL_KEY
   if (!key) throw new UsageError('PERENNIAL_KEY is missing: set it to a Secret Key of the project, or PERENNIAL_KEY_FILE to a file with it')
   if (!KEY.test(key)) throw new UsageError('PERENNIAL_KEY must be a Secret Key: sk_…, or test_sk_… for the sandbox')

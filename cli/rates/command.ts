@@ -3,13 +3,14 @@ import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { pipeline } from 'node:stream/promises'
-import { parseArgs } from 'node:util'
 import { readConfig } from '../../app/config.ts'
 import { importRates, type RateLine } from '../../domain/rates/import.ts'
-import type { CliCommand, CommandContext } from '../command.ts'
+import type { CommandContext } from '../command.ts'
 import { withDatabase } from '../database.ts'
+import { action } from '../definition.ts'
 import { CliError, UsageError } from '../failure.ts'
 import { counted } from '../import/progress.ts'
+import { commandOf } from '../program.ts'
 import { printable } from '../table.ts'
 import { readLines } from './lines.ts'
 
@@ -21,10 +22,8 @@ const DAY_MS = 86_400_000
  * Stores rates of exchange: all of a file or nothing. The file is read twice, so that bad lines are told without a database, and that the
  * database may ask for them again.
  */
-export const rates: CliCommand = async (args, context) => {
-  const { positionals } = parseArgs({ args, allowPositionals: true, options: {} })
-  const [given, ...rest] = positionals
-  if (given === undefined || rest.length > 0) throw new UsageError('one file is needed: FILE, or - for standard input')
+async function importGiven(given: string | undefined, context: CommandContext): Promise<number> {
+  if (given === undefined) throw new UsageError('one file is needed: FILE, or - for standard input')
   if (given !== '-') return importFile(given, given, context)
   const folder = await mkdtemp(join(tmpdir(), 'perennial-rates-'))
   try {
@@ -35,6 +34,19 @@ export const rates: CliCommand = async (args, context) => {
     await rm(folder, { recursive: true, force: true })
   }
 }
+
+export const ratesAction = action({
+  name: 'rates',
+  summary: 'store rates of exchange: all of a file or nothing',
+  arguments: [{ name: 'FILE', says: 'a CSV file, - for standard input' }],
+  details:
+    "The file has the columns date,currency,usd_per_unit, or is the European Central Bank's eurofxref-hist.csv. The same rates may come again.",
+  exits: '0 done, 1 failed, 2 some lines are bad and no rate is stored',
+  examples: ['rates rates.csv', 'rates - <eurofxref-hist.csv'],
+  run: ({ args: [given] }, context) => importGiven(given, context),
+})
+
+export const rates = commandOf(ratesAction)
 
 async function importFile(path: string, name: string, context: CommandContext): Promise<number> {
   const config = readConfig(context.env)

@@ -1,5 +1,4 @@
 import { readFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
 import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/audit/record.ts'
 import { listEnvironments } from '../../domain/projects/environments.ts'
@@ -7,11 +6,15 @@ import { listProjects } from '../../domain/projects/settings.ts'
 import { type ImportOutcome, importScreen } from '../../domain/screens/import.ts'
 import type { Pool } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { actorOf, type CliCommand, type CommandContext } from '../command.ts'
+import { actorOf, type CommandContext } from '../command.ts'
 import { withDatabase } from '../database.ts'
+import { action, type GroupDefinition } from '../definition.ts'
 import { CliError, UsageError } from '../failure.ts'
+import { commandOf } from '../program.ts'
 import { printable } from '../table.ts'
 import { screensIn } from './file.ts'
+
+type Given = { project: string | undefined; sandbox: boolean }
 
 /** At most this many faults are listed. */
 const SHOWN = 100
@@ -27,11 +30,7 @@ async function projectOf(pool: Pool, given: string | undefined): Promise<number>
 }
 
 /** Stores all screens of a file, or none. */
-async function importFile(args: string[], { env, out, note }: CommandContext): Promise<number> {
-  const options = { project: { type: 'string' }, sandbox: { type: 'boolean' } } as const
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
-  const [path, ...rest] = positionals
-  if (path === undefined || rest.length > 0) throw new UsageError('one file is needed')
+async function importFile(path: string, given: Given, { env, out, note }: CommandContext): Promise<number> {
   const text = await readFile(path, 'utf8').catch(error => {
     throw new CliError(`${path}: ${(error as Error).message}`)
   })
@@ -42,8 +41,8 @@ async function importFile(args: string[], { env, out, note }: CommandContext): P
     return 2
   }
   return withDatabase(readConfig(env), async pool => {
-    const project = await projectOf(pool, values.project)
-    const kind = values.sandbox ? 'sandbox' : 'production'
+    const project = await projectOf(pool, given.project)
+    const kind = given.sandbox ? 'sandbox' : 'production'
     const environment = (await listEnvironments(pool, project)).find(one => one.kind === kind)?.id
     if (environment === undefined) throw new CliError(`project ${project} not found`)
     const trail = { project, environment, actor: actorOf(env), operation: 'screens import', requestId: null }
@@ -63,7 +62,22 @@ async function importFile(args: string[], { env, out, note }: CommandContext): P
   })
 }
 
-export const screens: CliCommand = async ([verb, ...args], context) => {
-  if (verb === 'import') return importFile(args, context)
-  throw new UsageError('screens import FILE.json?')
-}
+const importScreens = action({
+  name: 'import',
+  summary: 'store the screens of a file, all or none; those with a known id get its fields',
+  arguments: [{ name: 'FILE.json', says: 'a screen as the API shows it, an array of screens, or a list as the API answers it' }],
+  options: {
+    project: { value: 'PROJECT', says: 'the number of a project; needed if there is more than one' },
+    sandbox: { says: 'into the sandbox of the project' },
+  },
+  exits: '0 done, 1 failed, 2 the file has faults and no screen is stored',
+  examples: ['screens import screens.json', 'screens import screens.json --project 2 --sandbox'],
+  async run({ args: [path], values }, context) {
+    if (path === undefined) throw new UsageError('one file is needed: FILE.json')
+    return importFile(path, values, context)
+  },
+})
+
+export const screensGroup: GroupDefinition = { name: 'screens', summary: 'paywalls and web flows', commands: [importScreens] }
+
+export const screens = commandOf(screensGroup)

@@ -1,17 +1,21 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../../app/config.ts'
 import type { StorePlatform } from '../../domain/stores/config.ts'
 import { backfillStore } from '../../workflows/stores/sweep/backfill.ts'
 import { sweepsOf } from '../../workflows/stores/sweep/sweeps.ts'
-import { projectId, refuseMore } from '../arguments.ts'
-import type { CliCommand } from '../command.ts'
+import { PROJECT, projectId } from '../arguments.ts'
+import type { CommandContext } from '../command.ts'
+import { action, type CommandInput } from '../definition.ts'
 import { CliError, UsageError } from '../failure.ts'
 import { counted } from '../import/progress.ts'
 import { withProject, withStoreClients } from './open.ts'
-import { platformOf, STORE_NAME } from './words.ts'
+import { platformOf, STORE_ARGUMENT, STORE_NAME } from './words.ts'
 
 /** `fromMs` null: as far back as the store tells. */
 export type BackfillArguments = { project: number; platform: StorePlatform; fromMs: number | null }
+
+const OPTIONS = {
+  from: { value: 'DATE', says: 'only what has happened since this day of UTC; else as far back as the store tells' },
+} as const
 
 const DATE = /^\d{4}-\d{2}-\d{2}$/
 
@@ -23,12 +27,12 @@ function dayOf(text: string, now: number): number {
   return at
 }
 
-export function backfillArguments(args: string[], now: number = Date.now()): BackfillArguments {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { from: { type: 'string' } } })
-  const [given, store, ...rest] = positionals
+export function backfillArguments(
+  { args: [given, store], values }: CommandInput<typeof OPTIONS>,
+  now: number = Date.now(),
+): BackfillArguments {
   const project = projectId(given)
   const platform = platformOf(store)
-  refuseMore(rest)
   return { project, platform, fromMs: values.from === undefined ? null : dayOf(values.from, now) }
 }
 
@@ -36,8 +40,8 @@ export function backfillArguments(args: string[], now: number = Date.now()): Bac
  * Has a store asked for everything that it still knows: the workers ask about each lineage, at a part of the budget. A repeat goes on where the former
  * run was broken off. Exit code 1: the store has not answered.
  */
-export const storesBackfill: CliCommand = async (args, { env, signal, out, note }) => {
-  const { project, platform, fromMs } = backfillArguments(args)
+async function backfill(input: CommandInput<typeof OPTIONS>, { env, signal, out, note }: CommandContext): Promise<number> {
+  const { project, platform, fromMs } = backfillArguments(input)
   const config = readConfig(env)
   return withProject(config, project, ({ pool, secrets }) =>
     withStoreClients(config, async clients => {
@@ -57,3 +61,13 @@ export const storesBackfill: CliCommand = async (args, { env, signal, out, note 
     }),
   )
 }
+
+export const storesBackfill = action({
+  name: 'backfill',
+  summary: 'have the store asked for everything that it still knows',
+  arguments: [PROJECT, STORE_ARGUMENT],
+  options: OPTIONS,
+  details: 'The same command goes on where it was broken off.',
+  examples: ['stores backfill 1 stripe', 'stores backfill 1 apple --from 2026-01-01'],
+  run: backfill,
+})

@@ -1,5 +1,4 @@
 import { X509Certificate } from 'node:crypto'
-import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '../../app/config.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { inboxCounts, lastSweeps, lastTests, raisedAlerts } from '../../domain/store-inbox/status.ts'
@@ -8,9 +7,10 @@ import { type OpenStore, openStore } from '../../domain/stores/settings.ts'
 import { appleRootCertificate } from '../../workflows/stores/apple/root-certificate.ts'
 import { quotaOf } from '../../workflows/stores/quota.ts'
 import type { PermissionCheck, StoreClient } from '../../workflows/stores/store-client.ts'
-import { projectId, refuseMore } from '../arguments.ts'
-import type { CliCommand } from '../command.ts'
-import { printable } from '../table.ts'
+import { PROJECT, projectId } from '../arguments.ts'
+import type { CommandContext } from '../command.ts'
+import { action } from '../definition.ts'
+import { jsonText, printable } from '../table.ts'
 import { type OpenProject, withProject, withStoreClients } from './open.ts'
 import { alertHint, ENVIRONMENT_KINDS, pushAddress, STORE_NAME, STORE_PLATFORMS } from './words.ts'
 
@@ -161,26 +161,42 @@ async function checkStore(checking: Checking, client: StoreClient | undefined): 
 
 const MARK: Record<Finding['is'], string> = { ok: 'ok   ', wrong: 'wrong', note: '     ' }
 
-/** Checks what a project's stores need: what is stored, which permissions the stores grant, what has arrived. Exit code 1: something is wrong. */
-export const storesCheck: CliCommand = async (args, { env, signal, out }) => {
-  const [given, ...rest] = parseArgs({ args, allowPositionals: true, options: {} }).positionals
-  const project = projectId(given)
-  refuseMore(rest)
+type Checked = { platform: StorePlatform; findings: Finding[] }
+
+/** What a project's stores need: what is stored, which permissions the stores grant, what has arrived. `onStore` gets each store when it is checked. */
+const checkStores = (project: number, { env, signal }: CommandContext, onStore: (checked: Checked) => void): Promise<void> => {
   const config = readConfig(env)
   return withProject(config, project, open =>
     withStoreClients(config, async clients => {
-      const findings: Finding[] = []
       for (const platform of STORE_PLATFORMS) {
         const store = await openStore(open.pool, open.secrets, project, platform)
-        if (store === null) continue
-        out(STORE_NAME[platform])
-        const found = await checkStore({ open, config, platform, store, signal }, clients[platform])
-        for (const { is, text } of found) out(printable(`  ${MARK[is]}  ${text}`))
-        findings.push(...found)
+        if (store !== null) onStore({ platform, findings: await checkStore({ open, config, platform, store, signal }, clients[platform]) })
       }
-      if (findings.length > 0) return findings.some(({ is }) => is === 'wrong') ? 1 : 0
-      out(`No store is set up: POST /v4/project-settings/stores/{store} stores what docs/stores.md lists.`)
-      return 1
     }),
   )
 }
+
+const tell = ({ platform, findings }: Checked, out: CommandContext['out']): void => {
+  out(STORE_NAME[platform])
+  for (const { is, text } of findings) out(printable(`  ${MARK[is]}  ${text}`))
+}
+
+export const storesCheck = action({
+  name: 'check',
+  summary: 'ask each store whether it accepts the credentials, permission by permission',
+  arguments: [PROJECT],
+  options: { json: { says: 'print JSON instead of lines' } },
+  exits: '0 nothing is wrong, 1 something is: its line says what to do',
+  examples: ['stores check 1', 'stores check 1 --json'],
+  async run({ args: [given], values: { json } }, context) {
+    const checked: Checked[] = []
+    await checkStores(projectId(given), context, one => {
+      checked.push(one)
+      if (!json) tell(one, context.out)
+    })
+    if (json) context.out(jsonText(checked.map(({ platform, findings }) => ({ store: platform, findings }))))
+    else if (checked.length === 0)
+      context.out('No store is set up: POST /v4/project-settings/stores/{store} stores what docs/stores.md lists.')
+    return checked.length === 0 || checked.some(({ findings }) => findings.some(({ is }) => is === 'wrong')) ? 1 : 0
+  },
+})

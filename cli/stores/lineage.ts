@@ -58,10 +58,31 @@ export async function lanesOfGiven(open: OpenProject, kind: EnvironmentKind | nu
 
 const PERIODS = ['purchase', 'product', 'transaction', 'from', 'to', 'price', 'refunded', 'renews']
 
-async function tellLineage(open: OpenProject, lineage: NamedLineage, out: (line: string) => void): Promise<void> {
-  const { id, name, platform, kind, owner } = lineage
-  const { aliases, names, shares, purchases, statements } = await transaction(open.pool, tx => readLineage(tx, lineage))
-  out(`Lineage ${id}: ${platform}, ${kind}`)
+async function readOne(open: OpenProject, lineage: NamedLineage) {
+  const recorded = await transaction(open.pool, tx => readLineage(tx, lineage))
+  const lanes = await lineageLanes(open, lineage, recorded.names, open.pool)
+  const { id, name, platform, kind: environment, owner } = lineage
+  return { id, name, platform, environment, owner, ...recorded, notifications: await notificationsOfLanes(open.pool, lanes, SHOWN) }
+}
+
+type ReadLineages = { lineages: Awaited<ReturnType<typeof readOne>>[]; notifications: ShownNotification[] }
+
+/**
+ * Everything that is recorded of the lineages that a row number or a name of the store's means. `notifications`: those of a name of which no
+ * lineage is recorded yet. Throws when there is nothing.
+ */
+export async function readLineages(open: OpenProject, kind: EnvironmentKind | null, given: string): Promise<ReadLineages> {
+  const lineages: ReadLineages['lineages'] = []
+  for (const lineage of await findNamedLineages(open.pool, open.project, kind, given)) lineages.push(await readOne(open, lineage))
+  if (lineages.length > 0) return { lineages, notifications: [] }
+  const lanes = await bareLanes(open, kind, given)
+  if (lanes.length === 0) throw unknown(open.project, given)
+  return { lineages, notifications: await notificationsOfLanes(open.pool, lanes, SHOWN) }
+}
+
+function tellLineage(lineage: ReadLineages['lineages'][number], out: (line: string) => void): void {
+  const { id, name, platform, environment, owner, aliases, shares, purchases, statements, notifications } = lineage
+  out(`Lineage ${id}: ${platform}, ${environment}`)
   out(`  name       ${name}`)
   for (const alias of aliases) out(`  alias      ${alias}`)
   out(`  owner      ${owner ?? 'nobody yet'}`)
@@ -80,22 +101,13 @@ async function tellLineage(open: OpenProject, lineage: NamedLineage, out: (line:
     ])
     for (const line of textTable(PERIODS, rows, ['purchase'])) out(`  ${line}`)
   }
-  const notifications = await notificationsOfLanes(open.pool, await lineageLanes(open, lineage, names, open.pool), SHOWN)
   for (const line of notifications.length > 0 ? notificationTable(notifications) : ['no notifications']) out(`  ${line}`)
 }
 
-/** Tells everything that is recorded of a lineage. */
-export async function tellLineages(
-  open: OpenProject,
-  kind: EnvironmentKind | null,
-  given: string,
-  out: (line: string) => void,
-): Promise<void> {
-  const lineages = await findNamedLineages(open.pool, open.project, kind, given)
-  for (const lineage of lineages) await tellLineage(open, lineage, out)
+/** Tells everything that is recorded of the lineages that were given. */
+export function tellLineages(given: string, { lineages, notifications }: ReadLineages, out: (line: string) => void): void {
+  for (const lineage of lineages) tellLineage(lineage, out)
   if (lineages.length > 0) return
-  const lanes = await bareLanes(open, kind, given)
-  if (lanes.length === 0) throw unknown(open.project, given)
   out(`Nothing is recorded of ${given} yet but its notifications:`)
-  for (const line of notificationTable(await notificationsOfLanes(open.pool, lanes, SHOWN))) out(`  ${line}`)
+  for (const line of notificationTable(notifications)) out(`  ${line}`)
 }

@@ -1,10 +1,10 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/audit/record.ts'
 import { findNotifications, type NamedNotification, type ReplaySelection, replayNotifications } from '../../domain/store-inbox/replay.ts'
 import { transaction } from '../../store/transaction.ts'
-import { projectId } from '../arguments.ts'
-import { actorOf, type CliCommand, type CommandContext } from '../command.ts'
+import { PROJECT, projectId } from '../arguments.ts'
+import { actorOf, type CommandContext } from '../command.ts'
+import { action, type CommandInput } from '../definition.ts'
 import { UsageError } from '../failure.ts'
 import { counted } from '../import/progress.ts'
 import { printable } from '../table.ts'
@@ -32,16 +32,15 @@ async function replayable({ pool, project }: OpenProject, given: string[], { not
   })
 }
 
+const OPTIONS = {
+  'set-aside': { says: 'all that were set aside' },
+  lineage: { value: 'LINEAGE', says: "all of a lineage, by its row number or the store's own name" },
+} as const
+
 /** Makes notifications pending again: a worker reads them as if they had just come. Exit code 2: some of those named cannot be. */
-export const storesReplay: CliCommand = async (args, context) => {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { 'set-aside': { type: 'boolean' }, lineage: { type: 'string' } },
-  })
-  const [given, ...ids] = positionals
+async function replay({ args: [given, ...ids], values }: CommandInput<typeof OPTIONS>, context: CommandContext): Promise<number> {
   const project = projectId(given)
-  const ways = [ids.length > 0, values['set-aside'] ?? false, values.lineage !== undefined].filter(way => way)
+  const ways = [ids.length > 0, values['set-aside'], values.lineage !== undefined].filter(way => way)
   if (ways.length !== 1) throw new UsageError('stores replay PROJECT ID …, --set-aside or --lineage LINEAGE?')
   return withProject(readConfig(context.env), project, async open => {
     const { pool } = open
@@ -61,3 +60,13 @@ export const storesReplay: CliCommand = async (args, context) => {
     return replayed.length < new Set(ids).size ? 2 : 0
   })
 }
+
+export const storesReplay = action({
+  name: 'replay',
+  summary: 'read notifications again; nothing is told twice',
+  arguments: [PROJECT, { name: 'ID', says: "notifications, by number or by the store's id", isOptional: true, isMany: true }],
+  options: OPTIONS,
+  exits: '0 done, 1 failed, 2 some of those named cannot be read again',
+  examples: ['stores replay 1 4711', 'stores replay 1 --set-aside', 'stores replay 1 --lineage 2000000123456789'],
+  run: replay,
+})

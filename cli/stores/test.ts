@@ -1,5 +1,4 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { parseArgs } from 'node:util'
 import { type Config, readConfig } from '../../app/config.ts'
 import { databaseTime, hasTestArrived, type TestedStore } from '../../domain/store-inbox/tests.ts'
 import { missingParts } from '../../domain/stores/config.ts'
@@ -7,8 +6,9 @@ import { type OpenStore, openStore } from '../../domain/stores/settings.ts'
 import type { AppStore } from '../../workflows/stores/apple/client.ts'
 import { quotaOf } from '../../workflows/stores/quota.ts'
 import type { Asking } from '../../workflows/stores/store-client.ts'
-import { projectId, refuseMore } from '../arguments.ts'
-import type { CliCommand, CommandContext } from '../command.ts'
+import { PROJECT, projectId } from '../arguments.ts'
+import type { CommandContext } from '../command.ts'
+import { action, type CommandInput } from '../definition.ts'
 import { CliError, UsageError } from '../failure.ts'
 import { type OpenProject, withProject, withStoreClients } from './open.ts'
 import { pushAddress } from './words.ts'
@@ -100,16 +100,14 @@ async function follow(testing: Testing, token: string, sinceMs: number, seconds:
   }
 }
 
+const OPTIONS = {
+  sandbox: { says: 'a notification of the sandbox' },
+  wait: { value: 'SECONDS', default: String(WAIT_SECONDS), says: 'how long to wait for it' },
+}
+
 /** Asks Apple for a test notification and tells how far it has come. Exit code 1: it has not arrived. */
-export const storesTest: CliCommand = async (args, context) => {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { sandbox: { type: 'boolean' }, wait: { type: 'string', default: String(WAIT_SECONDS) } },
-  })
-  const [given, ...rest] = positionals
+async function test({ args: [given], values }: CommandInput<typeof OPTIONS>, context: CommandContext): Promise<number> {
   const project = projectId(given)
-  refuseMore(rest)
   const seconds = /^\d{1,3}$/.test(values.wait) ? Number(values.wait) : Number.NaN
   if (!(seconds <= LONGEST_SECONDS)) throw new UsageError(`--wait must be a whole number of seconds from 0 to ${LONGEST_SECONDS}`)
   const environment = values.sandbox ? 'sandbox' : 'production'
@@ -128,3 +126,13 @@ export const storesTest: CliCommand = async (args, context) => {
     })
   })
 }
+
+export const storesTest = action({
+  name: 'test',
+  summary: 'let Apple post a test notification, and tell where it stopped',
+  arguments: [PROJECT],
+  options: OPTIONS,
+  exits: '0 it has arrived, 1 it has not',
+  examples: ['stores test 1', 'stores test 1 --sandbox --wait 120'],
+  run: test,
+})

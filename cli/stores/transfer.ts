@@ -1,25 +1,24 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../../app/config.ts'
 import { audit } from '../../domain/audit/record.ts'
 import { transferLineage } from '../../domain/purchases/transfer.ts'
 import { transaction } from '../../store/transaction.ts'
-import { projectId, refuseMore } from '../arguments.ts'
-import { actorOf, type CliCommand } from '../command.ts'
+import { PROJECT, projectId } from '../arguments.ts'
+import { actorOf, type CommandContext } from '../command.ts'
+import { action, type CommandInput } from '../definition.ts'
 import { UsageError } from '../failure.ts'
 import { oneLineage } from './find-lineage.ts'
 import { withProject } from './open.ts'
+import { LINEAGE_ARGUMENT } from './words.ts'
+
+const OPTIONS = {
+  to: { value: 'USER', says: 'the id of the user who gets it' },
+  sandbox: { says: 'a lineage of the sandbox' },
+} as const
 
 /** Moves a lineage to a user, whatever the transfer policy says. */
-export const storesTransfer: CliCommand = async (args, { env, out }) => {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { to: { type: 'string' }, sandbox: { type: 'boolean' } },
-  })
-  const [given, named, ...rest] = positionals
+async function transfer({ args: [given, named], values }: CommandInput<typeof OPTIONS>, { env, out }: CommandContext): Promise<number> {
   const project = projectId(given)
   if (named === undefined) throw new UsageError('which lineage? "stores status PROJECT" shows numbers and names')
-  refuseMore(rest)
   const { to } = values
   if (!to) throw new UsageError('--to USER is missing: the id of the user who gets the lineage')
   const kind = values.sandbox ? 'sandbox' : 'production'
@@ -41,3 +40,12 @@ export const storesTransfer: CliCommand = async (args, { env, out }) => {
     return 0
   })
 }
+
+export const storesTransfer = action({
+  name: 'transfer',
+  summary: 'give a lineage to a user, whatever the transfer policy says',
+  arguments: [PROJECT, LINEAGE_ARGUMENT],
+  options: OPTIONS,
+  examples: ['stores transfer 1 2000000123456789 --to anna'],
+  run: transfer,
+})

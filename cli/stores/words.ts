@@ -14,6 +14,10 @@ export function platformOf(text: string | undefined): StorePlatform {
   throw new UsageError(`which store? ${STORE_PLATFORMS.join(', ')}`)
 }
 
+/** What most commands about stores take. */
+export const STORE_ARGUMENT = { name: 'STORE', says: STORE_PLATFORMS.join(', '), choices: STORE_PLATFORMS }
+export const LINEAGE_ARGUMENT = { name: 'LINEAGE', says: 'its row number or the store\'s own name; "stores status" prints both' }
+
 /** The address that is entered at the store, for production and sandbox alike. */
 export const pushAddress = ({ publicUrl }: Pick<Config, 'publicUrl'>, platform: StorePlatform, project: number): string =>
   `${publicUrl ?? 'PUBLIC_URL'}/stores/${platform}/${project}`

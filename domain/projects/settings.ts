@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
+import type { EnvironmentKind } from '../environment.ts'
 import { notFound } from '../refusal.ts'
 import { type KeyKind, sealContext } from './keys.ts'
 import type { Secrets } from './secrets.ts'
@@ -28,15 +29,19 @@ export async function getSettings(db: Db, secrets: Secrets, project: number): Pr
   return { ...settings, keys: { secret: open('secret', secret), project: open('project', projectKey), api: open('api', api) } }
 }
 
-type ProjectRow = { id: number; name: string; raw_data: boolean; created_at: string; users: number; last_event_at: string | null }
+type EnvironmentCounts = { users: number; last_event_at: string | null }
+type ProjectRow = { id: number; name: string; raw_data: boolean; created_at: string } & Record<EnvironmentKind, EnvironmentCounts>
+
+/** SQL: how many users an environment has, and when it got its last event. */
+const countsSql = (kind: EnvironmentKind) => `json_build_object(
+       'users', (select count(*) from users u join environments e on e.id = u.environment where e.project = p.id and e.kind = '${kind}'),
+       'last_event_at', (select to_char(max(case when l.next_offset > 0 then l.last_received_at end) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+          from log_positions l join environments e on e.id = l.environment where e.project = p.id and e.kind = '${kind}'))`
 
 /** All projects of the installation, oldest first. For the operator only: no key gives access to this list. */
 export async function listProjects(db: Db): Promise<ProjectRow[]> {
   const { rows } = await db.query<ProjectRow>(
-    `select p.id, p.name, p.raw_data, p.created_at,
-       (select count(*) from users u join environments e on e.id = u.environment where e.project = p.id and e.kind = 'production') as users,
-       (select max(case when l.next_offset > 0 then l.last_received_at end)
-          from log_positions l join environments e on e.id = l.environment where e.project = p.id) as last_event_at
+    `select p.id, p.name, p.raw_data, p.created_at, ${countsSql('production')} as production, ${countsSql('sandbox')} as sandbox
      from projects p order by p.id`,
   )
   return rows

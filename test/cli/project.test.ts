@@ -28,8 +28,10 @@ test('the list shows every project in a row and lets no name move the cursor', a
   await call(project, ['create', '--name', 'Ünï \u202e evil'], env)
   const { out } = await call(project, ['list'], env)
   const [head, ...rows] = out.split('\n')
-  expect(head).toBe('id  name        created               users  raw data  last event')
-  expect(rows[0]).toMatch(/^ 1 {2}Test {8}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {6}0 {2}on {8}-$/)
+  expect(head).toBe(
+    'id  name        created               raw data  production users  last production event  sandbox users  last sandbox event',
+  )
+  expect(rows[0]).toMatch(/^ 1 {2}Test {8}\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ {2}on {23}0 {2}- {34}0 {2}-$/)
   expect(rows.at(-1)).toContain('Ünï � evil')
 })
 
@@ -117,4 +119,17 @@ test('an unknown project is told in one line', async () => {
 test('a key sealed with another APP_SECRET could not be shown again: refused', async () => {
   const said = await call(project, ['create', '--name', 'Lost'], { ...env, APP_SECRET: 'not the secret of this place, long enough' })
   expect(said).toMatchObject({ code: 1, notes: expect.stringContaining('APP_SECRET is not the one') })
+})
+
+test('the list as JSON counts production and sandbox apart', async () => {
+  const { secret, id } = await api.newProject()
+  const event = { event_id: 'e1', event_name: 'opened', identity_id: 'ada', happened_at: '2026-03-01T12:00:00Z' }
+  expect((await api.call('POST', '/v4/events', { key: `test_${secret}`, body: { events: [event] } })).status).toBe(200)
+  const said = await call(project, ['list', '--json'], env)
+  expect(said.code).toBe(0)
+  const listed = JSON.parse(said.out).find((one: { id: number }) => one.id === id)
+  expect(listed).toMatchObject({ raw_data: true, production: { users: 0, last_event_at: null }, sandbox: { users: 1 } })
+  expect(listed.sandbox.last_event_at).toMatch(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ$/)
+  const row = (await call(project, ['list'], env)).out.split('\n').find(line => line.trimStart().startsWith(`${id} `))
+  expect(row).toMatch(new RegExp(`0 {2}- +1 {2}${listed.sandbox.last_event_at}$`))
 })

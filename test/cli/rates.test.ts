@@ -174,5 +174,5 @@ test('a file that cannot be read, and arguments that are none, are told in one l
     notes: expect.stringMatching(/cannot be read: ENOENT/),
   })
   expect(await call(rates, [], env)).toMatchObject({ code: 1, notes: expect.stringContaining('one file is needed') })
-  expect(await call(rates, ['a', 'b'], env)).toMatchObject({ code: 1, notes: expect.stringContaining('one file is needed') })
+  expect(await call(rates, ['a', 'b'], env)).toMatchObject({ code: 1, notes: expect.stringContaining('too many arguments: b') })
 })

@@ -39,6 +39,9 @@ test('what was set aside is listed with its reason, handled again once, and gone
   const listed = await call(setAside, ['list'], env)
   expect(listed.out.split('\n')).toHaveLength(2)
   expect(listed.out).toMatch(new RegExp(`${id} +automations +${api.project.id} +production +20[^ ]+Z +- +poison$`))
+  expect(JSON.parse((await call(setAside, ['list', '--json'], env)).out)).toMatchObject([
+    { event_id: id, consumer: 'automations', project: api.project.id, environment_kind: 'production', replayed_at: null },
+  ])
   expect(await runsOf(id)).toBe(0)
 
   expect(await call(setAside, ['replay', id], env)).toEqual({ code: 0, out: `${id} (automations): handled`, notes: '' })

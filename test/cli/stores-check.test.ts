@@ -17,7 +17,7 @@ test('a project, or a word, that there is not is told in one line', async () => 
   expect(await commands.run('check', 4711)).toEqual({ code: 1, out: '', notes: 'project 4711 not found' })
   expect((await commands.run('check', 'x')).notes).toContain('"x" is not a project id')
   expect((await commands.run('check')).notes).toContain('which project?')
-  expect((await commands.run('chek', 1)).notes).toContain('stores status, check')
+  expect((await commands.run('chek', 1)).notes).toBe('there is no command "stores chek", did you mean check?')
 })
 
 test('nothing set up is told, with where it is written what to enter', async () => {
@@ -34,7 +34,7 @@ test('as a process of its own it ends with the exit code, and a wrong word shows
   expect(right.notes).not.toContain('perennial:')
   expect(right.out).toContain('ok     App Store Server API, production')
   expect(await start(['stores', 'chek'], env).ended).toMatchObject({ code: 1, notes: expect.stringContaining('See "help stores".') })
-  expect((await start(['help', 'stores']).ended).out).toContain('transfer PROJECT LINEAGE --to USER')
+  expect((await start(['help', 'stores']).ended).out).toContain('transfer PROJECT LINEAGE [options]')
 })
 
 describe('Apple', () => {
@@ -43,6 +43,14 @@ describe('Apple', () => {
     await at.connectApple()
     const { code, out } = await check()
     expect(wrongIn(out)).toEqual([])
+    const json = await commands.run('check', at.project.id, '--json')
+    expect(json.code).toBe(0)
+    const [apple, ...others] = JSON.parse(json.out)
+    expect(others).toEqual([])
+    expect(apple).toMatchObject({
+      store: 'apple',
+      findings: expect.arrayContaining([{ is: 'ok', text: expect.stringContaining('App Store Server API, production') }]),
+    })
     expect(code).toBe(0)
     expect(out).toContain('ok     App Store Server API, production')
     expect(out).toContain('ok     App Store Server API, sandbox')

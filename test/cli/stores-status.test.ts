@@ -53,6 +53,16 @@ test('each store and environment has a row: what is missing, what has come, what
   expect(rowOf(out, 'apple', 'sandbox')).toEqual(['apple', 'sandbox', missing, expect.stringMatching(/^\d{4}-/), '-', '-', '0', '-', '1'])
   expect(out).toContain(`${env.PUBLIC_URL}/stores/apple/${at.project.id}`)
   expect(out).toContain('the currency ZZZ is not known')
+  expect(JSON.parse((await status('--json')).out)).toMatchObject({
+    project: at.project.id,
+    name: 'Test',
+    stores: [
+      { store: 'apple', environment: 'production', connection: missing, last_sweep_at: '2026-03-01T09:00:00Z', set_aside: 0 },
+      { store: 'apple', environment: 'sandbox', last_push_at: expect.any(String), last_sweep_at: null, set_aside: 1 },
+    ],
+    addresses: [{ store: 'apple', address: `${env.PUBLIC_URL}/stores/apple/${at.project.id}` }],
+    set_aside: [{ reason: 'the currency ZZZ is not known', received_at: expect.any(String) }],
+  })
   expect(out).not.toContain('google')
 })
 

@@ -2,11 +2,15 @@ import { expect, test } from 'vitest'
 import { backup } from '../../cli/backup.ts'
 import { importCsv } from '../../cli/import/command.ts'
 import { project } from '../../cli/project.ts'
+import { stores } from '../../cli/stores.ts'
 import { call, start } from './call.ts'
 
 test.concurrent.each([
   { args: [], code: 1, says: /which command\?\n\nUsage: npm run cli/ },
   { args: ['migrat'], code: 1, says: /there is no command "migrat"\n\nUsage/ },
+  { args: ['exprt', '--help'], code: 1, says: /there is no command "exprt"/ },
+  { args: ['help', 'bogus'], code: 1, says: /there is no command "bogus"/ },
+  { args: ['projct'], code: 1, says: /there is no command "projct", did you mean project\?\n\nUsage/ },
   { args: ['import', '--key'], code: 1, says: /^perennial: .*'--key.*\nSee "help import"\.\n$/ },
   { args: ['project', 'list'], code: 1, says: /^perennial: DATABASE_URL needs APP_SECRET[^\n]*\n$/ },
 ])('a wrong call of $args is told in one line and exit 1', async ({ args, code, says }) => {
@@ -41,7 +45,11 @@ test.each([
   [project, ['set', '1'], /--transfer-policy, --sandbox-access or --refund-preference/],
   [project, ['set', '1', '--transfer-policy', 'lend'], /keep, transfer or share/],
   [project, ['set', '--transfer-policy', 'keep'], /which project/],
-  [project, ['drop'], /create, list, rotate, raw-data or set/],
+  [project, ['drop'], /there is no command "project drop": create, list, rotate, raw-data or set\?/],
+  [project, ['rotat'], /there is no command "project rotat", did you mean rotate\?/],
+  [project, [], /which command\? project create, list, rotate, raw-data or set/],
+  [project, ['rotate', '1', '--nwo'], /unknown option '--nwo', did you mean --now\?/],
+  [stores, ['backfill', '1', 'apple', 'google'], /too many arguments: google/],
   [backup, [], /one folder is needed/],
   [importCsv, ['a.csv', '--key', 'sk_1'], /--map is missing/],
   [importCsv, ['a.csv', '--map', 'a=b'], /PERENNIAL_KEY is missing/],

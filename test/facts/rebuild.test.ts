@@ -130,7 +130,7 @@ test('cli analytics rebuild tells what it did, and whether the facts differed', 
   const different = await call(analytics, ['rebuild', String(project.id)], env)
   expect([different.code, different.out]).toEqual([2, expect.stringContaining('transaction_facts: 3 rows differed from 3 rebuilt ones')])
   for (const [args, message] of [
-    [[], 'rebuild is needed'],
+    [[], 'which command? analytics rebuild'],
     [['sort'], 'there is no command "analytics sort"'],
     [['rebuild', 'x'], '"x" is not a project id'],
     [['rebuild', '1', '2'], 'too many arguments: 2'],

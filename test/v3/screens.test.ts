@@ -172,7 +172,7 @@ describe('screens import', () => {
 
   test('a wrong call says what is missing', async () => {
     const env = { DATABASE_URL: api.databaseUrl, APP_SECRET }
-    expect((await call(screens, [], env)).notes).toMatch(/screens import FILE\.json/)
+    expect((await call(screens, [], env)).notes).toMatch(/which command\? screens import/)
     expect((await call(screens, ['import', '/nowhere.json'], env)).notes).toMatch(/nowhere\.json: ENOENT/)
     expect((await importing({ id: 'x', name: 'x' }, '--project', '9999')).notes).toBe('project 9999 not found')
     await api.newProject()

@@ -1,39 +1,38 @@
-import { parseArgs } from 'node:util'
 import { readConfig } from '../../../app/config.ts'
 import { missingParts } from '../../../domain/stores/config.ts'
 import { openStore } from '../../../domain/stores/settings.ts'
 import { quotaOf } from '../../../workflows/stores/quota.ts'
-import { projectId } from '../../arguments.ts'
-import type { CliCommand } from '../../command.ts'
+import { PROJECT, projectId } from '../../arguments.ts'
+import type { CommandContext } from '../../command.ts'
+import { action, type CommandInput } from '../../definition.ts'
 import { CliError } from '../../failure.ts'
 import { importFile } from '../../import/file.ts'
-import { FILE_ARGUMENTS, fileOptions, oneFile } from '../../import/options.ts'
+import { FILE_OPTIONS, fileOptions, oneFile } from '../../import/options.ts'
 import { withProject, withStoreClients } from '../open.ts'
-import { platformOf, STORE_NAME } from '../words.ts'
+import { platformOf, STORE_ARGUMENT, STORE_NAME } from '../words.ts'
 import { attachBatch } from './attach.ts'
 import { POINTER_FIELDS } from './pointer.ts'
+
+const OPTIONS = {
+  ...FILE_OPTIONS,
+  // Each row is a question: a state that is written seldom would ask many again.
+  batch: { ...FILE_OPTIONS.batch, default: '10' },
+  parallel: { ...FILE_OPTIONS.parallel, default: '4' },
+  sandbox: { says: 'into the sandbox of the project, from the sandbox of the store' },
+  'create-users': { says: 'make a user for each identity that there is none of' },
+} as const
 
 /**
  * Attaches the purchases that a file points to. The file names users and transactions; everything else the store is asked, so that no purchase is
  * recorded on a file's word.
  */
-export const storesImport: CliCommand = async (args, context) => {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      ...FILE_ARGUMENTS,
-      // Each row is a question: a state that is written seldom would ask many again.
-      batch: { type: 'string', default: '10' },
-      parallel: { type: 'string', default: '4' },
-      sandbox: { type: 'boolean', default: false },
-      'create-users': { type: 'boolean', default: false },
-    },
-  })
-  const [given, store, ...paths] = positionals
+async function importPointers(
+  { args: [given, store, file], values }: CommandInput<typeof OPTIONS>,
+  context: CommandContext,
+): Promise<number> {
   const project = projectId(given)
   const platform = platformOf(store)
-  const path = oneFile(paths, values.map)
+  const path = oneFile(file, values.map)
   const options = await fileOptions(values, path)
   const config = readConfig(context.env)
   const kind = values.sandbox ? 'sandbox' : 'production'
@@ -72,3 +71,19 @@ export const storesImport: CliCommand = async (args, context) => {
     })
   })
 }
+
+const DETAILS = `The fields of MAP are user (id or identity) and transaction (transaction, order, purchase token, subscription).
+
+What the store does not know is rejected: nothing is recorded on a file's word. Purchases of others stay theirs. Nothing that is imported starts
+an automation. The same command continues an interrupted import.`
+
+export const storesImport = action({
+  name: 'import',
+  summary: 'attach the purchases that the rows of a CSV file point to, as the store tells of them',
+  arguments: [PROJECT, STORE_ARGUMENT, { name: 'FILE.csv', says: 'its first line names the columns' }],
+  options: OPTIONS,
+  details: DETAILS,
+  exits: '0 all rows are attached, 1 stopped, 2 some rows were rejected',
+  examples: ['stores import 1 apple transactions.csv --create-users --map user={user_id} --map transaction={transaction_id}'],
+  run: importPointers,
+})

@@ -1,0 +1,32 @@
+import { analyticsGroup } from './analytics.ts'
+import { backupAction } from './backup.ts'
+import { completionAction } from './completion/command.ts'
+import type { GroupDefinition } from './definition.ts'
+import { helpAction } from './help.ts'
+import { importAction } from './import/command.ts'
+import { PROGRAM } from './program.ts'
+import { projectGroup } from './project.ts'
+import { ratesAction } from './rates/command.ts'
+import { restoreAction } from './restore.ts'
+import { screensGroup } from './screens/command.ts'
+import { setAsideGroup } from './set-aside.ts'
+import { storesGroup } from './stores.ts'
+
+/** All commands. */
+export const root: GroupDefinition = {
+  name: PROGRAM,
+  summary: 'The commands use the configuration of the service: DATABASE_URL with APP_SECRET, or DATA_DIR.',
+  commands: [
+    projectGroup,
+    importAction,
+    ratesAction,
+    analyticsGroup,
+    backupAction,
+    restoreAction,
+    setAsideGroup,
+    screensGroup,
+    storesGroup,
+    completionAction(() => root),
+    helpAction(() => root),
+  ],
+}
