@@ -34,8 +34,10 @@ const FIELDS: Record<keyof ImportedScreen, Field> = {
   },
 }
 
+const kindOf = (value: unknown) => (value === null ? 'null' : Array.isArray(value) ? 'an array' : `a ${typeof value}`)
+
 function screenOf(entry: unknown, at: string, faults: Fault[]): ImportedScreen | undefined {
-  if (!isObject(entry)) return void faults.push({ at, why: 'must be an object' })
+  if (!isObject(entry)) return void faults.push({ at, why: `must be an object, not ${kindOf(entry)}` })
   const before = faults.length
   const fields = Object.entries(FIELDS).map(([name, { is, must, otherwise }]) => {
     const value = entry[name] ?? undefined
@@ -48,7 +50,19 @@ function screenOf(entry: unknown, at: string, faults: Fault[]): ImportedScreen |
   return faults.length === before ? (Object.fromEntries(fields) as ImportedScreen) : undefined
 }
 
-/** The screens of a file: one object, or an array of them. All faults are told at once; with any of them nothing is to be imported. */
+/** The entries of a file and how the faults name them: by their index, and by their id if they have one. */
+function entriesOf(parsed: unknown): { entries: unknown[]; at: (i: number) => string } {
+  const isAnswer = isObject(parsed) && !('id' in parsed) && Array.isArray(parsed.data)
+  if (!isAnswer && !Array.isArray(parsed)) return { entries: [parsed], at: () => 'screen' }
+  const entries: unknown[] = isAnswer ? (parsed.data as unknown[]) : (parsed as unknown[])
+  const named = (i: number) => {
+    const entry = entries[i]
+    return isObject(entry) && isText(entry.id, 1, 64) ? ` (${entry.id})` : ''
+  }
+  return { entries, at: i => `${isAnswer ? 'data' : ''}[${i}]${named(i)}` }
+}
+
+/** The screens of a file: one object, an array of them, or a list as the API answers it. All faults are told at once; with any of them nothing is to be imported. */
 export function screensIn(text: string): { screens: ImportedScreen[]; faults: Fault[] } {
   let parsed: unknown
   try {
@@ -57,14 +71,14 @@ export function screensIn(text: string): { screens: ImportedScreen[]; faults: Fa
     return { screens: [], faults: [{ at: 'the file', why: `is no JSON: ${(error as Error).message}` }] }
   }
   const faults: Fault[] = []
-  const entries = Array.isArray(parsed) ? parsed : [parsed]
+  const { entries, at } = entriesOf(parsed)
   if (entries.length === 0) faults.push({ at: 'the file', why: 'has no screen' })
   const seen = new Map<string, number>()
   const screens = entries.flatMap((entry, i) => {
-    const screen = screenOf(entry, Array.isArray(parsed) ? `[${i}]` : 'screen', faults)
+    const screen = screenOf(entry, at(i), faults)
     if (!screen) return []
     const first = seen.get(screen.id)
-    if (first !== undefined) faults.push({ at: `[${i}].id`, why: `is that of [${first}]` })
+    if (first !== undefined) faults.push({ at: `${at(i)}.id`, why: `is that of ${at(first)}` })
     else seen.set(screen.id, i)
     return [screen]
   })

@@ -32,7 +32,9 @@ function validateUrl(value: string, allowPrivate: boolean): string | null {
     new URL(value).username !== '' ||
     new URL(value).password !== ''
   )
-    return `must be an address that begins with ${allowPrivate ? 'https:// or http://' : 'https://'}, such as https://example.org/hook`
+    return allowPrivate
+      ? 'must be an address that begins with https:// or http://, such as https://example.org/hook'
+      : 'must be an address that begins with https://, such as https://example.org/hook (http:// only where the service runs with ALLOW_PRIVATE_NETWORK=true)'
   return null
 }
 

@@ -9085,7 +9085,7 @@ export interface components {
         StartingAfter: string;
         /**
          * @description Rows to skip.
-         * @example 40
+         * @example 0
          */
         Offset: number;
         /**
@@ -15043,7 +15043,7 @@ export interface operations {
                 limit?: number;
                 /**
                  * @description Rows to skip.
-                 * @example 40
+                 * @example 0
                  */
                 offset?: components["parameters"]["Offset"];
                 /**
@@ -15327,7 +15327,7 @@ export interface operations {
                 limit?: components["parameters"]["Limit"];
                 /**
                  * @description Rows to skip.
-                 * @example 40
+                 * @example 0
                  */
                 offset?: components["parameters"]["Offset"];
             };

@@ -135,6 +135,9 @@ describe('screens import', () => {
     }
     expect(await imported(screen)).toMatch(/: 1 screens created, 0 changed, 0 there already\.$/)
     expect(await imported(screen)).toMatch(/: 0 screens created, 0 changed, 1 there already\.$/)
+    const list = { object: 'list', url: '/v4/screens', data: [screen], has_more: false }
+    const said = await importing(list, '--project', String(api.project.id))
+    expect(said).toMatchObject({ code: 0, out: expect.stringMatching(/: 0 screens created, 0 changed, 1 there already\.$/) })
     const { object, url, created_at, prod_key, ...shown } = screen
     expect((await api.call('GET', `/v4/screens/${id}`)).body).toMatchObject(shown)
     const before = (await api.pool.query('select published_at from screens where id = $1', [id])).rows
@@ -148,19 +151,22 @@ describe('screens import', () => {
   test.each([
     ['{', /^the file is no JSON: /],
     ['[]', /^the file has no screen$/m],
-    ['7', /^screen must be an object$/m],
+    [{ object: 'list', data: [] }, /^the file has no screen$/m],
+    [{ object: 'list', data: [{ id: 'ok', name: 'x' }, 7] }, /^data\[1\] must be an object, not a number$/m],
+    [{ object: 'list', data: [{ id: 'ok' }] }, /^data\[0\] \(ok\)\.name is required$/m],
+    ['7', /^screen must be an object, not a number$/m],
     [{ name: 'x' }, /^screen\.id is required$/m],
     [{ id: 'a b', name: 'x' }, /^screen\.id must be 1 to 64 letters/m],
-    [[{ id: 'ok', name: 'x' }, { id: 'x' }], /^\[1\]\.name is required$/m],
-    [[{ id: 'ok', name: 'x', status: 'live' }], /^\[0\]\.status must be draft or published$/m],
-    [[{ id: 'ok', name: 'x', content: [] }], /^\[0\]\.content must be an object$/m],
-    [[{ id: 'ok', name: 'a\u0000' }], /^\[0\]\.name must hold no NUL/m],
+    [[{ id: 'ok', name: 'x' }, { id: 'x' }], /^\[1\] \(x\)\.name is required$/m],
+    [[{ id: 'ok', name: 'x', status: 'live' }], /^\[0\] \(ok\)\.status must be draft or published$/m],
+    [[{ id: 'ok', name: 'x', content: [] }], /^\[0\] \(ok\)\.content must be an object$/m],
+    [[{ id: 'ok', name: 'a\u0000' }], /^\[0\] \(ok\)\.name must hold no NUL/m],
     [
       [
         { id: 'ok', name: 'x' },
         { id: 'ok', name: 'y' },
       ],
-      /^\[1\]\.id is that of \[0\]$/m,
+      /^\[1\] \(ok\)\.id is that of \[0\] \(ok\)$/m,
     ],
   ])('%j is refused as a whole', async (file, says) => {
     const said = await importing(file)
