@@ -25,6 +25,8 @@ const ROWS: Row[] = [
   ['refund_declined', 'Refund Declined', 'none'],
   ['unmapped_product', 'Unmapped Product', 'none'],
   ['refund_reversed', 'Refund Reversed', 'in'],
+  ['trial_uncanceled', 'Trial Uncanceled', 'none'],
+  ['subscription_uncanceled', 'Subscription Uncanceled', 'none'],
 ]
 
 /**

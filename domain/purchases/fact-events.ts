@@ -4,7 +4,7 @@ import { periodOf } from '../subscriptions/recorded.ts'
 import { refundedAmount } from '../subscriptions/refund-parts.ts'
 import { type Emission, toldOnce } from './emit.ts'
 
-// The events of what is stated about a purchase: auto-renew off, billing retry, refund. What is stated is counted, and what the log has is counted:
+// The events of what is stated about a purchase: auto-renew off and on, billing retry, refund. What is stated is counted, and what the log has is counted:
 // the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
 
 const isTrial = ({ amount }: PurchaseRow) => compareAmounts(amount, '0') === 0
@@ -13,34 +13,34 @@ const isTrial = ({ amount }: PurchaseRow) => compareAmounts(amount, '0') === 0
 const timesTold = (purchases: PurchaseRow[], told: string): number =>
   purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === told).length, 0)
 
-type Step = { purchase: PurchaseRow; at: number }
+type Step = { purchase: PurchaseRow; at: number; slug: string }
 
-/** Each time that auto-renew is switched off, in order: every other change. */
-const offSteps = (purchase: PurchaseRow): Step[] =>
-  periodOf(purchase)
-    .autoRenewChanges.filter((_, i) => i % 2 === 0)
-    .map(at => ({ purchase, at }))
+/** Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. */
+const switches = (purchase: PurchaseRow): Step[] => {
+  const of = isTrial(purchase) ? 'trial' : 'subscription'
+  return periodOf(purchase).autoRenewChanges.map((at, i) => ({ purchase, at, slug: i % 2 === 0 ? `${of}_canceled` : `${of}_uncanceled` }))
+}
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** The event has the time at which the step became known. */
-function cancellation({ purchase, at: ms }: Step): Pick<Emission, 'at' | 'fact'> {
+function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' | 'fact'> {
   const { created_at, verified_at } = purchase
   const at = iso(ms)
   if (at <= created_at) return { at: created_at, ...(verified_at !== null && { fact: { at, recorded: created_at } }) }
-  const recorded = verified_at === null ? at : recordedAt(purchase)
+  if (verified_at === null) return { at, fact: { at, recorded: iso(now) } }
+  const recorded = recordedAt(purchase)
   return { at: recorded, fact: { at, recorded } }
 }
 
-/** Cancellations of a lineage are counted together, those of trials and of paid periods apart. */
-function cancellations(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean): Emission[] {
-  const steps = purchases.filter(purchase => purchase.is_subscription && !isWaiting(purchase)).flatMap(offSteps)
-  const bySlug = Map.groupBy(steps, ({ purchase }) => (isTrial(purchase) ? 'trial_canceled' : 'subscription_canceled'))
-  return [...bySlug].flatMap(([slug, of]) => {
+/** Cancellations of a lineage are counted together, those of trials and of paid periods apart; in the same way what was taken back of them. */
+function renewalSwitches(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Emission[] {
+  const steps = purchases.filter(purchase => purchase.is_subscription && !isWaiting(purchase)).flatMap(switches)
+  return [...Map.groupBy(steps, ({ slug }) => slug)].flatMap(([slug, of]) => {
     const told = timesTold(purchases, slug)
     const untold = of.sort((a, b) => a.at - b.at).slice(told)
     return untold.map((step, i) => ({
-      ...cancellation(step),
+      ...switched(step, now),
       purchase: step.purchase,
       slug,
       told: slug,
@@ -103,12 +103,13 @@ export function factEvents(
   all: PurchaseRow[],
   isWaiting: (purchase: PurchaseRow) => boolean,
   beforeWaiting: ReadonlySet<PurchaseRow>,
+  now: number,
 ): Emission[] {
   const purchases = all.filter(purchase => !purchase.is_family_shared)
   const ready = purchases.filter(purchase => !isWaiting(purchase))
   const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
   return [
-    ...[...byLineage.values()].flatMap(of => cancellations(of, isWaiting)),
+    ...[...byLineage.values()].flatMap(of => renewalSwitches(of, isWaiting, now)),
     ...ready.filter(purchase => !beforeWaiting.has(purchase)).flatMap(retry),
     ...ready.flatMap(refunds),
   ]

@@ -21,7 +21,7 @@ export function untoldEvents(purchases: PurchaseRow[], subscriptions: Subscripti
     ),
   )
   const onceOnly = lifecycleEvents(purchases, followed, now)
-  return [...onceOnly, ...factEvents(purchases, isWaiting, beforeWaiting), ...storeEvents(purchases, notices)]
+  return [...onceOnly, ...factEvents(purchases, isWaiting, beforeWaiting, now), ...storeEvents(purchases, notices)]
     .filter(({ purchase, told, id }) => id !== `${purchase.id}:${told}` || !purchase.emitted.includes(told))
     .map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
 }

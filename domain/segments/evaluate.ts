@@ -1,6 +1,6 @@
 import { accepts, compareDecimals, compareText, compareVersions, isDecimal, upper } from './compare.ts'
 import type { Comparator, Condition } from './condition.ts'
-import { entitlementOf, metricKind, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
+import { type AutoRenewSetting, entitlementOf, metricKind, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
 import type { Overrides, Profile } from './profile.ts'
 import { systemSegment } from './system.ts'
 import { spanOf, timeValue } from './time.ts'
@@ -27,6 +27,14 @@ const bestState = ({ subscriptions }: Profile): SubscriptionState =>
       subscriptions.some(({ state, ever_paid }) => COUNTS_AS[wanted].includes(state ?? '') && (wanted !== 'expired' || ever_paid)),
   ) ?? 'none'
 
+const isRenewable = ({ state }: Profile['subscriptions'][number]): boolean => RENEWABLE.includes(state ?? '')
+
+function autoRenewSetting({ subscriptions }: Profile): AutoRenewSetting {
+  const open = subscriptions.filter(isRenewable)
+  if (open.length === 0) return 'none'
+  return open.some(({ auto_renewing }) => auto_renewing) ? 'on' : 'off'
+}
+
 function textOf(metric: string, profile: Profile): string | null {
   switch (metric) {
     case 'environment':
@@ -46,6 +54,8 @@ function textOf(metric: string, profile: Profile): string | null {
       return profile.app_version ?? (property(profile, '_q_app_version') || null)
     case 'subscription_state':
       return bestState(profile)
+    case 'auto_renew':
+      return autoRenewSetting(profile)
     default:
       return property(profile, propertyOf(metric) ?? '')
   }
@@ -54,7 +64,7 @@ function textOf(metric: string, profile: Profile): string | null {
 function flagOf(metric: string, { subscriptions, entitlements }: Profile): boolean {
   switch (metric) {
     case 'renewable':
-      return subscriptions.some(({ state, auto_renewing }) => auto_renewing && RENEWABLE.includes(state ?? ''))
+      return subscriptions.some(each => each.auto_renewing && isRenewable(each))
     case 'has_active_subscription':
       return subscriptions.some(({ state }) => GIVING_ACCESS.includes(state ?? ''))
     default:

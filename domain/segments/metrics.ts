@@ -48,6 +48,7 @@ const KINDS: Record<string, MetricKind> = {
   install_date: 'time',
   has_active_subscription: 'boolean',
   subscription_state: 'enum',
+  auto_renew: 'enum',
   purchases_count: 'integer',
   revenue_usd: 'decimal',
   last_seen: 'time',
@@ -60,10 +61,15 @@ const KINDS: Record<string, MetricKind> = {
 export const SUBSCRIPTION_STATES = ['active', 'billing_retry', 'trial', 'expired', 'none'] as const
 export type SubscriptionState = (typeof SUBSCRIPTION_STATES)[number]
 
+/** Of the subscriptions that are not over, `on` when one renews; `none` without such a subscription. */
+export const AUTO_RENEW = ['on', 'off', 'none'] as const
+export type AutoRenewSetting = (typeof AUTO_RENEW)[number]
+
 export const ENUMS: Record<string, readonly string[]> = {
   environment: ['prod', 'sandbox'],
   target_platform: PLATFORMS,
   subscription_state: SUBSCRIPTION_STATES,
+  auto_renew: AUTO_RENEW,
 }
 
 const ENTITLEMENT = 'entitlement:'

@@ -3,11 +3,21 @@ import { and, type CompiledSql, compile } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { DECIMAL_SQL, isDecimal, upper, versionParts } from './compare.ts'
 import type { Comparator, Condition } from './condition.ts'
-import { metricKind, type SubscriptionState } from './metrics.ts'
+import { type AutoRenewSetting, metricKind, type SubscriptionState } from './metrics.ts'
 import { systemSegment } from './system.ts'
 import { isForever, type TimeValue, timeValue } from './time.ts'
 import { booleanOf } from './value.ts'
-import { experimentSql, flagSql, isOrNot, type Predicate, type Scope, subscriptionStateSql, textSql, versionSql } from './values-sql.ts'
+import {
+  autoRenewSql,
+  experimentSql,
+  flagSql,
+  isOrNot,
+  type Predicate,
+  type Scope,
+  subscriptionStateSql,
+  textSql,
+  versionSql,
+} from './values-sql.ts'
 
 type Sql<T = unknown> = RawBuilder<T>
 type Segments = ReadonlyMap<string, readonly Condition[]>
@@ -70,6 +80,7 @@ const integer = (value: string): Sql => (/^-?[0-9]{1,9}$/.test(value) ? sql`${va
 
 function enumerated(scope: Scope, metric: string, value: string): Predicate {
   if (metric === 'subscription_state') return subscriptionStateSql(scope, value as SubscriptionState)
+  if (metric === 'auto_renew') return autoRenewSql(scope, value as AutoRenewSetting)
   if (metric === 'target_platform') return withoutNull('eq', text('eq', textSql(metric), value))
   const kind = value === 'prod' ? 'production' : 'sandbox'
   return sql`exists (select 1 from environments v where v.id = ${scope.environment}::int and v.kind = ${kind}::text)`

@@ -3,7 +3,7 @@ import { type RawBuilder, sql } from 'kysely'
 import { and } from '../compose.ts'
 import type { Environment } from '../environment.ts'
 import { COUNTS_AS, GIVING_ACCESS, RENEWABLE } from './evaluate.ts'
-import { entitlementOf, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
+import { type AutoRenewSetting, entitlementOf, propertyOf, SUBSCRIPTION_STATES, type SubscriptionState } from './metrics.ts'
 
 export type Predicate = RawBuilder<boolean>
 /** `now` is one instant for the whole statement. */
@@ -66,6 +66,13 @@ export function subscriptionStateSql(scope: Scope, wanted: SubscriptionState): P
     ...counts(wanted).map(predicate => subscription(scope, predicate)),
     ...(better.length > 0 ? [isOrNot(subscription(scope, sql`${sql.join(better, sql` or `)}`), false)] : []),
   ])
+}
+
+export function autoRenewSql(scope: Scope, wanted: AutoRenewSetting): Predicate {
+  const isOpen = stateIn(scope, RENEWABLE)
+  const isOn = subscription(scope, sql`s.auto_renewing and ${isOpen}`)
+  if (wanted === 'on') return isOn
+  return wanted === 'off' ? and([subscription(scope, isOpen), isOrNot(isOn, false)]) : isOrNot(subscription(scope, isOpen), false)
 }
 
 // From the products of the entitlement to their purchases, once for the whole set, because few users have such purchases. linked_product() is

@@ -38,11 +38,13 @@ const SUBSCRIPTION_FACTS = [
   'trial_started',
   'trial_converted',
   'trial_canceled',
+  'trial_uncanceled',
   'trial_billing_retry_entered',
   'trial_expired',
   'subscription_started',
   'subscription_renewed',
   'subscription_canceled',
+  'subscription_uncanceled',
   'subscription_billing_retry_entered',
   'subscription_expired',
   'subscription_refunded',
@@ -139,8 +141,17 @@ function applyFact(period: PostedPeriod, fact: PostedFact): void {
   switch (name) {
     case 'trial_canceled':
     case 'subscription_canceled':
+      if (!period.autoRenewing) break
       period.autoRenewing = false
-      period.autoRenewOffAt ??= at
+      period.autoRenewOffAt = at
+      period.autoRenewChanges.push(at)
+      break
+    case 'trial_uncanceled':
+    case 'subscription_uncanceled':
+      if (period.autoRenewing) break
+      period.autoRenewing = true
+      period.autoRenewOffAt = null
+      period.autoRenewChanges.push(at)
       break
     case 'trial_billing_retry_entered':
     case 'subscription_billing_retry_entered':
@@ -194,7 +205,7 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
     const period = named ?? (isOfAnother ? undefined : periods.findLast(({ begins }) => begins <= fact.at))
     if (period) applyFact(period, fact)
   }
-  return periods.map(billed).map(period => ({ ...period, autoRenewChanges: period.autoRenewOffAt === null ? [] : [period.autoRenewOffAt] }))
+  return periods.map(billed)
 }
 
 /** The store charged no longer: billing retry, and a grace period with it, ended then. After a full refund there is no billing retry. */
@@ -203,5 +214,6 @@ function billed(period: PostedPeriod): PostedPeriod {
   if (at === null) return period
   if (refundedAt !== null) return { ...period, retryAt: null }
   const ended = { ...period, graceUntil: graceUntil && Math.min(graceUntil, at), autoRenewing: false }
-  return autoRenewOffAt === null ? { ...ended, autoRenewOffAt: at } : { ...ended, givenUpAt: null }
+  if (autoRenewOffAt !== null) return { ...ended, givenUpAt: null }
+  return { ...ended, autoRenewOffAt: at, autoRenewChanges: [...period.autoRenewChanges, at] }
 }

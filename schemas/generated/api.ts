@@ -8140,6 +8140,7 @@ export interface components {
              *     | `app_version` | version, compared part by part |
              *     | `install_date`, `last_seen` | day `2026-03-01` (UTC), date-time, or `-P30D`: that long before now |
              *     | `subscription_state` | `none`, `trial`, `active`, `billing_retry`, `expired` |
+             *     | `auto_renew` | `on`, `off` (of the subscriptions that are not over), `none` without one |
              *     | `property:<key>` | text; a number where both sides are decimal numbers |
              *     | `purchases_count` | integer |
              *     | `revenue_usd` | decimal |

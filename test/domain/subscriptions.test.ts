@@ -79,6 +79,18 @@ describe('a subscription over time', () => {
     expect(runs.map(runEnd)).toEqual([33 * DAY_MS, 63 * DAY_MS])
   })
 
+  test('a posted cancellation that is taken back leaves auto-renew on, and each switch counts at its time', () => {
+    const fact = (name: string, day: number): PostedFact => ({
+      ...{ user_id: 'u', platform: 'iOS', lineage: '1', name, at: day * DAY_MS, begins: day * DAY_MS, expires: 7 * DAY_MS, grace: null },
+      ...{ transaction: null, amount: null, recorded: day * DAY_MS, id: `${name} ${day}` },
+    })
+    const trial = [fact('trial_started', 0), fact('trial_canceled', 1), fact('trial_canceled', 2), fact('trial_uncanceled', 3)]
+    const [back] = postedPeriods(trial.toReversed())
+    expect(back).toMatchObject({ autoRenewing: true, autoRenewOffAt: null, autoRenewChanges: [DAY_MS, 3 * DAY_MS] })
+    const [again] = postedPeriods([...trial, fact('trial_canceled', 4)])
+    expect(again).toMatchObject({ autoRenewing: false, autoRenewOffAt: 4 * DAY_MS, autoRenewChanges: [DAY_MS, 3 * DAY_MS, 4 * DAY_MS] })
+  })
+
   test('a posted expiry during billing retry ends the retry, not the period before it', () => {
     const fact = (name: string, day: number): PostedFact => ({
       ...{ name, at: day * DAY_MS, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: name, transaction: '1', lineage: '1' },

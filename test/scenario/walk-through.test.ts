@@ -34,9 +34,9 @@ beforeAll(async () => {
   await must(call, 'POST', `/v4/integrations/${hook.id}/status`, { status: 1 })
   const steps = [
     {
-      id: 'renewed',
+      id: 'stays',
       type: 'wait_for_event',
-      event: 'subscription_renewed',
+      event: ['trial_uncanceled', 'trial_converted', 'subscription_started', 'subscription_renewed'],
       timeout: 'P2D',
       on_timeout: [{ id: 'tell', type: 'webhook', integration_id: hook.id }],
     },
@@ -72,7 +72,7 @@ async function cancelledTrial(lineage: string) {
   const start = await now()
   const { id } = await charge(user, lineage, 1, '0', start, 7)
   await must(call, 'PATCH', `/v4/users/${user}/purchases/${id}`, { is_auto_renewing: false })
-  return { user, start }
+  return { user, start, purchase: id as string }
 }
 const runsOf = async (user: string) => {
   const { data } = await must(call, 'GET', `/v4/automations/${automation.id}/runs?filter[user_id]=${user}`)
@@ -88,7 +88,7 @@ async function ledger(from: number) {
 test('a cancelled trial without renewal sends exactly one signed webhook, two days later', async () => {
   const { user, start } = await cancelledTrial('anna')
   await advance(call, 'P1D')
-  expect(await runsOf(user)).toMatchObject({ status: 'waiting', current_step: 'renewed' })
+  expect(await runsOf(user)).toMatchObject({ status: 'waiting', current_step: 'stays' })
   expect(await deliveries()).toEqual([])
   expect(lines('verified')).toEqual([])
 
@@ -106,7 +106,7 @@ test('a cancelled trial without renewal sends exactly one signed webhook, two da
   expect(run).toMatchObject({
     status: 'succeeded',
     steps: [
-      { step_id: 'renewed', status: 'succeeded', result: { outcome: 'timeout', event_id: null } },
+      { step_id: 'stays', status: 'succeeded', result: { outcome: 'timeout', event_id: null } },
       { step_id: 'tell', status: 'succeeded', result: { delivery_id: delivery.id, http_status: 200 } },
     ],
   })
@@ -128,21 +128,27 @@ test('a cancelled trial without renewal sends exactly one signed webhook, two da
   })
 })
 
-test('a renewal within the two days ends the wait, and nothing is sent', async () => {
+type Cancelled = Awaited<ReturnType<typeof cancelledTrial>>
+const stays: [name: string, (of: Cancelled) => Promise<unknown>][] = [
+  [
+    'switches auto-renew on again',
+    ({ user, purchase }) => must(call, 'PATCH', `/v4/users/${user}/purchases/${purchase}`, { is_auto_renewing: true }),
+  ],
+  ['pays', async ({ user }) => charge(user, 'pays', 2, '9.99', await now(), 30)],
+]
+test.each(stays)('a user who %s within the two days ends the wait, and nothing is sent', async (name, stay) => {
   const before = lines('verified')
   const known = await deliveries()
-  const { user, start } = await cancelledTrial('bob')
-  await advance(call, 'P1D')
-  // The first charge after a trial converts it; the second one is a renewal.
-  await charge(user, 'bob', 2, '9.99', await now(), 0.5)
-  await advance(call, 'PT12H')
+  const cancelled = await cancelledTrial(name)
+  const { user, start } = cancelled
+  await advance(call, 'PT1H')
   expect(await runsOf(user)).toMatchObject({ status: 'waiting' })
-  await charge(user, 'bob', 3, '9.99', await now(), 30)
+  await stay(cancelled)
   expect(await advance(call, 'P3D')).toMatchObject({ outstanding: 0, drained: { deliveries: 0 } })
   const run = await runsOf(user)
   expect(run).toMatchObject({
     status: 'succeeded',
-    steps: [{ step_id: 'renewed', status: 'succeeded', result: { outcome: 'event', event_id: expect.stringMatching(/^evt_/) } }],
+    steps: [{ step_id: 'stays', status: 'succeeded', result: { outcome: 'event', event_id: expect.stringMatching(/^evt_/) } }],
   })
   expect(run.steps).toHaveLength(1)
   expect(await deliveries()).toEqual(known)

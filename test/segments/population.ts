@@ -179,6 +179,7 @@ export const anyCondition = (segments: string[]): fc.Arbitrary<Condition> =>
     condition('country', ['contains', 'not_contains'], fc.constantFrom('e', 'D', '', 'ß', '_')),
     condition('app_version', ORDER, fc.constantFrom(...VERSIONS)),
     condition(['install_date', 'last_seen'], ORDER, fc.constantFrom(...TIMES)),
+    condition('auto_renew', EQUALITY, fc.constantFrom('on', 'off', 'none')),
     condition('subscription_state', EQUALITY, fc.constantFrom('none', 'trial', 'active', 'billing_retry', 'expired')),
     condition(
       ['property:color', 'property:n', 'property:absent', 'property:_q_custom_user_id'],

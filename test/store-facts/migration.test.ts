@@ -71,6 +71,7 @@ test('what the log has already of recorded purchases is not told again after the
   const { rows } = await pool.query('select name, event_id, price::float8 as price from events order by received_at, log_offset')
   const { lineage } = (await pool.query('select lineage from purchases where id = $1', [paid])).rows[0]
   expect(rows).toEqual([
+    { name: 'subscription_uncanceled', event_id: `~${lineage}:subscription_uncanceled:1`, price: null },
     { name: 'subscription_canceled', event_id: `~${lineage}:subscription_canceled:2`, price: null },
     { name: 'subscription_refunded', event_id: `~${refunded}:refunded:1`, price: -2 },
     { name: 'refund_reversed', event_id: `~${refunded}:refund_reversed:1`, price: 6 },

@@ -6,7 +6,14 @@ import { lineageInMemory } from './telling.ts'
 
 const HOUR = 3_600_000
 const AMOUNTS = new Set(['subscription_refunded', 'refund_reversed'])
-const DETECTED = new Set(['trial_canceled', 'trial_billing_retry_entered', 'subscription_canceled', 'subscription_billing_retry_entered'])
+const DETECTED = new Set([
+  'trial_canceled',
+  'trial_uncanceled',
+  'subscription_uncanceled',
+  'trial_billing_retry_entered',
+  'subscription_canceled',
+  'subscription_billing_retry_entered',
+])
 
 /** What was told, without what depends on when it was detected; refunds by their sum. */
 function shown(told: Emission[]): string[] {
@@ -60,6 +67,7 @@ describe('the events of a lineage whose store is connected', () => {
       'trial_expired',
       'trial_started',
       'trial_still_active',
+      'trial_uncanceled',
     ])
     expect(slugs('renew, retry, grace, recover')).toEqual([
       'subscription_started',
