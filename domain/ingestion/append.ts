@@ -13,6 +13,7 @@ import { HISTORY_MS } from '../limits.ts'
 import { mark, markStored, markViewers } from '../marks/mark.ts'
 import { isFact } from '../subscriptions/posted.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
+import { findDurations } from './period-end.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
 /** Whether events start automations, end waits and go to integrations: `true`, unless they are history; `false`, none of them; `always`, history too. */
@@ -47,12 +48,10 @@ export async function appendItems(
   trigger: Trigger,
   before: (entries: Entry[]) => Promise<unknown> = async () => {},
 ): Promise<ItemResult[]> {
-  const found = await lookUp(
-    tx,
-    environment,
-    items.filter((item): item is EventInput => !('code' in item)),
-  )
-  const { results, repeats, newItems } = validateItems(items, found)
+  const wellFormed = items.filter((item): item is EventInput => !('code' in item))
+  const found = await lookUp(tx, environment, wellFormed)
+  const durations = await findDurations(tx, environment, wellFormed)
+  const { results, repeats, newItems } = validateItems(items, found, durations)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
   await createNewUsers(tx, environment, fresh, found.now)
 

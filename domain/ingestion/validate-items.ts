@@ -7,6 +7,7 @@ import { noTraits } from '../events/traits.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import type { Detail } from '../refusal.ts'
 import { micros } from '../time/instant.ts'
+import { type Durations, NO_END, transactionFaults, withEnd } from './period-end.ts'
 
 /** An item that is valid and not in the log. The id of a user who must still be created is empty. */
 export type NewItem = {
@@ -35,7 +36,7 @@ const unknownUser: ItemError = {
 }
 
 /** Validates each item alone, in order, against the log and against the earlier items of the batch. */
-export function validateItems(items: (EventInput | ItemError)[], found: LookUp): Validated {
+export function validateItems(items: (EventInput | ItemError)[], found: LookUp, durations: Durations): Validated {
   const results: (ItemResult | undefined)[] = new Array(items.length).fill(undefined)
   const repeats = new Map<number, number>()
   const newItems: NewItem[] = []
@@ -88,7 +89,12 @@ export function validateItems(items: (EventInput | ItemError)[], found: LookUp):
     }
     const platform = item.platform ?? (user && (platforms.get(user) ?? user.platform))
     if (user && item.platform) platforms.set(user, item.platform)
-    const newItem: NewItem = { index, item, at, user, platform, transactionKey: transactionKey(item, platform) }
+    const ended = user === null ? item : withEnd(item, platform, durations)
+    if (ended === null) {
+      reject(invalidItem([NO_END]))
+      continue
+    }
+    const newItem: NewItem = { index, item: ended, at, user, platform, transactionKey: transactionKey(item, platform) }
     earlier.set(item.event_id, newItem)
     newItems.push(newItem)
   }
@@ -114,5 +120,5 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
       if (item[field] !== undefined) fault(field, 'is not allowed without price')
     }
   }
-  return faults
+  return [...faults, ...transactionFaults(item, now)]
 }

@@ -31,6 +31,8 @@ export const TRANSACTION_FACTS = [
   'subscription_renewed',
   'in_app_purchase',
 ] as const
+/** Posted events that begin a period. */
+export const PERIOD_FACTS = ['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'] as const
 export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
 /** Names of the events about a subscription's periods. */
@@ -119,7 +121,7 @@ const isFree = ({ name, amount }: PostedFact): boolean => name === 'trial_starte
 const refunds = new Set<string>(REFUND_FACTS)
 const isRefund = ({ name }: PostedFact): boolean => refunds.has(name)
 
-const BEGINS = new Set(['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'])
+const BEGINS = new Set<string>(PERIOD_FACTS)
 
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
 

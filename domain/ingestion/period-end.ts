@@ -1,0 +1,61 @@
+import { DateTime, Duration } from 'luxon'
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { EventInput } from '../events/item.ts'
+import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
+import type { Detail } from '../refusal.ts'
+import { PERIOD_FACTS, STORE_OF } from '../subscriptions/posted.ts'
+import { micros } from '../time/instant.ts'
+
+// A posted period without an end would be active for ever. It gets the duration of the product that links its store product.
+
+/** The durations (ISO 8601) of the products that link store products: platform, '' for any, and store product -> duration. */
+export type Durations = ReadonlyMap<string, string>
+
+const periods = new Set<string>(PERIOD_FACTS)
+const beginsPeriod = ({ event_name, ofApp }: EventInput): boolean => ofApp === undefined && periods.has(event_name)
+
+const PLATFORMS = ['iOS', 'Android', 'Stripe', 'Paddle']
+const keyOf = (platform: string | null, product: string): string => `${platform ?? ''}|${product}`
+
+/** The durations that the items need: of their products where they begin a period and state no end. Mostly none, and then nothing is read. */
+export async function findDurations(tx: Tx, environment: Environment, items: EventInput[]): Promise<Durations> {
+  const open = items.filter(item => beginsPeriod(item) && item.transaction?.expires_at === undefined)
+  const products = [...new Set(open.flatMap(({ product_id }) => product_id ?? []))]
+  if (products.length === 0) return new Map()
+  const { rows } = await tx.query<{ platform: string; product: string; duration: string }>({
+    name: 'posted-durations',
+    text: `select k.platform, i.product, p.duration from unnest($2::text[]) i(product) cross join unnest($3::text[]) k(platform)
+           join products p on p.environment = $1 and p.duration is not null and p.id = case k.platform
+             when 'Android' then linked_product($1, 'play_store', split_part(i.product, ':', 1), nullif(split_part(i.product, ':', 2), ''))
+             else linked_product($1, ${STORE_OF('k.platform')}, i.product, null) end`,
+    values: [environment, products, PLATFORMS],
+  })
+  const byPlatform = new Map(rows.map(({ platform, product, duration }) => [keyOf(platform, product), duration]))
+  return new Map([...rows.map(({ product, duration }) => [keyOf(null, product), duration] as const), ...byPlatform])
+}
+
+const END = 'transaction.expires_at'
+const beginOf = (item: EventInput): string => item.transaction?.transaction_date ?? item.happened_at
+
+/** What is wrong with the times of the item's transaction. `now` in µs. */
+export function transactionFaults(item: EventInput, now: number): Detail[] {
+  const { transaction_date: date, expires_at: end } = item.transaction ?? {}
+  if (item.ofApp !== undefined) return []
+  if (date !== undefined && micros(date) > now + MAX_AHEAD_MS * 1000)
+    return [{ field: 'transaction.transaction_date', message: TOO_FAR_AHEAD }]
+  const begin = date !== undefined || beginsPeriod(item) ? beginOf(item) : undefined
+  if (end === undefined || begin === undefined || micros(end) > micros(begin)) return []
+  return [{ field: END, message: `must be after ${date === undefined ? 'happened_at' : 'transaction_date'}` }]
+}
+
+/** The item with the end of its period; null where nothing tells the end. */
+export function withEnd(item: EventInput, platform: string | null, durations: Durations): EventInput | null {
+  if (!beginsPeriod(item) || item.transaction?.expires_at !== undefined) return item
+  const duration = item.product_id === undefined ? undefined : durations.get(keyOf(platform, item.product_id))
+  if (duration === undefined) return null
+  const expires_at = DateTime.fromISO(beginOf(item), { zone: 'utc' }).plus(Duration.fromISO(duration)).toISO()!
+  return { ...item, transaction: { ...item.transaction, expires_at } }
+}
+
+export const NO_END: Detail = { field: END, message: 'is required: no product with a duration links the product_id' }
