@@ -20,8 +20,8 @@ export async function activateIntegration(tx: Tx, environment: Environment, id: 
   if (before.active === 1) return { before: null, after: before }
   await endProbes(tx, before.number)
   const { rows } = await tx.query<IntegrationRow>(
-    `update integrations set active = 1, held_since = null, is_probed = false, probing = null, failed_probe = null, failed_probes = 0,
-       failures_in_row = 0, released_to = null, from_offsets = coalesce(from_offsets, $3), updated_at = date_trunc('second', environment_now($1))
+    `update integrations set active = 1, held_since = null, is_probed = false, probing = null, failed_probe = null, newest_probe = null,
+       refused_users = '{}', failures_in_row = 0, released_to = null, from_offsets = coalesce(from_offsets, $3), updated_at = date_trunc('second', environment_now($1))
      where environment = $1 and id = $2 returning ${INTEGRATION_COLUMNS}`,
     [environment, id, offsets],
   )

@@ -1,7 +1,7 @@
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
-import { announceJobs, deleteJob, hasJob, lockIfDue } from '../jobs/job.ts'
+import { announceJobs, deleteJob, lockIfDue } from '../jobs/job.ts'
 import { insertJobs, rescheduleJobs, suspendJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, expiry } from './delivery.ts'
 
@@ -31,41 +31,34 @@ export const scheduleProbe = (db: Db, environment: Environment, integrations: nu
 
 export const endProbes = (db: Db, integration: number): Promise<unknown> => deleteJob(db, PROBE_DUE, integration)
 
-/** So many failed probes of one delivery say that the fault may be its own. */
-const PROBES_OF_ONE = 3
-
-// The first held job of the integration behind the delivery $3, in the order in which they were held; without that delivery, the first of
-// all. Of an ordering key only the first delivery has a job, so what waits behind that one is not read.
+// The held jobs of an integration, the newest first. Of an ordering key only the first delivery has a job, so each is of another user, and what waits
+// behind it is not read. First what came after the newest probe, then what is older than the last one, then from the newest again.
+const heldSql = (condition: string) => `
+  select h.id from (values (0), (1)) p(priority) cross join lateral (
+    select id, due_at from due
+    where kind = '${DELIVERY_DUE}' and priority = p.priority and environment = $2 and coalesce(destination, 0) = $1 and ${condition}
+    order by due_at desc, id desc limit 1) h`
 const NEXT_HELD = `
   with behind as (
     select v.priority, ${expiry('v.created_at')} as due_at, v.number from deliveries v join integrations i on i.number = v.integration where v.number = $3
   )
-  select h.id from (values (0), (1)) p(priority) cross join lateral (
-    select id, due_at from due
-    where kind = '${DELIVERY_DUE}' and priority = p.priority and environment = $2 and coalesce(destination, 0) = $1
-      and (due_at, id) > (
-        coalesce((select due_at from behind where priority = p.priority), '-infinity'), coalesce((select number from behind where priority = p.priority), 0))
-    order by due_at, id limit 1) h
-  where p.priority >= coalesce((select priority from behind), 0) order by p.priority limit 1`
+  select coalesce(
+    (select max(id) from (${heldSql('true')}) newest where $4::bigint is null or id > $4),
+    (${heldSql(`(due_at, id) < (
+        coalesce((select due_at from behind where priority = p.priority), 'infinity'), coalesce((select number from behind where priority = p.priority), 0))`)}
+      where p.priority >= (select priority from behind) order by p.priority limit 1),
+    (${heldSql('true')} order by p.priority limit 1)) as id`
 
-type Probed = { environment: Environment; failed_probe: number | null; failed_probes: number }
+type Probed = { environment: Environment; failed_probe: number | null; newest_probe: number | null }
 
-/** The delivery to probe: the one that was probed last, at most three times; then the next one, and after the last one the first. */
-async function deliveryToProbe(
-  tx: Tx,
-  integration: number,
-  { environment, failed_probe, failed_probes }: Probed,
-): Promise<number | undefined> {
-  if (failed_probe !== null && failed_probes < PROBES_OF_ONE && (await hasJob(tx, DELIVERY_DUE, failed_probe))) return failed_probe
-  for (const behind of failed_probe === null ? [null] : [failed_probe, null]) {
-    const { rows } = await tx.query<{ id: number }>({
-      name: 'next-held-delivery',
-      text: NEXT_HELD,
-      values: [integration, environment, behind],
-    })
-    if (rows[0]) return rows[0].id
-  }
-  return undefined
+/** The delivery to probe: one success clears, so each probe asks about another user, and a new event is not behind those that were refused. */
+async function deliveryToProbe(tx: Tx, integration: number, { environment, ...last }: Probed): Promise<number | null> {
+  const { rows } = await tx.query<{ id: number | null }>({
+    name: 'next-held-delivery',
+    text: NEXT_HELD,
+    values: [integration, environment, last.failed_probe, last.newest_probe],
+  })
+  return rows[0]!.id
 }
 
 /**
@@ -75,7 +68,7 @@ async function deliveryToProbe(
 export const probeHeld = (pool: Pool, integration: number): Promise<unknown> =>
   transaction(pool, async tx => {
     const { rows } = await tx.query<Probed>(
-      `select environment, failed_probe, failed_probes from integrations
+      `select environment, failed_probe, newest_probe from integrations
        where number = $1 and active = 2 and is_probed and deleted_at is null for no key update`,
       [integration],
     )
@@ -85,8 +78,11 @@ export const probeHeld = (pool: Pool, integration: number): Promise<unknown> =>
     if (!(await lockIfDue(tx, PROBE_DUE, integration))) return
     const { environment } = probed
     const delivery = await deliveryToProbe(tx, integration, probed)
-    if (delivery === undefined) return endProbes(tx, integration)
-    await tx.query('update integrations set probing = $2 where number = $1', [integration, delivery])
+    if (delivery === null) return endProbes(tx, integration)
+    await tx.query('update integrations set probing = $2, newest_probe = greatest(newest_probe, $2) where number = $1', [
+      integration,
+      delivery,
+    ])
     const isDueLater = 'd.id = $1 and d.due_at > environment_now($2)'
     await tx.query(rescheduleJobs({ kind: DELIVERY_DUE, dueAt: 'environment_now($2)', where: isDueLater }), [delivery, environment])
     await tx.query(suspendJobs({ kind: PROBE_DUE, dueAt: `environment_now($2) + ${PROBE_INTERVAL}`, where: 'd.id = $1' }), [

@@ -8,8 +8,21 @@ import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.t
 import { scheduleProbe } from './probe.ts'
 import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
-/** After so many failed attempts in a row the integration is in error. */
+/** After so many failed attempts in a row, or events refused of so many users in a row, the integration is in error. */
 const FAILURES_TO_ERROR = 10
+
+/** Besides 5xx, the statuses that speak of the receiver or its address, and not of the event. */
+const OF_RECEIVER = new Set([401, 403, 404, 408, 410, 429])
+
+/**
+ * What a failed attempt speaks of. The receiver: no answer, or one that every event would get. The event: a refusal that other events need not
+ * meet. Nothing: the event could not be sent at all.
+ */
+function subjectOf({ attempt: { http_status: status }, outcome }: FailedAttempt): 'receiver' | 'event' | 'nothing' {
+  if (outcome === 'gone') return 'receiver'
+  if (status === null) return outcome === 'retry' ? 'receiver' : 'nothing'
+  return status >= 500 || OF_RECEIVER.has(status) ? 'receiver' : 'event'
+}
 
 type FailedAttempt = {
   claimed: ClaimedJob
@@ -25,17 +38,21 @@ type FailedAttempt = {
 /** The delivery's state after the failed attempt. */
 type RecordedFailure = { is: 'failed'; why: string } | { is: 'waits'; seconds: number } | { is: 'held' }
 
-type Integration = { active: 0 | 1 | 2; is_probed: boolean; failures_in_row: number }
+type Integration = { active: 0 | 1 | 2; is_probed: boolean }
+type Counted = Integration & { failures_in_row: number; refused_users: number }
 
 /** Whether the attempt was a probe that leaves both the integration and the delivery as they were. */
 const isFailedProbe = ({ delivery, outcome }: FailedAttempt, active: Integration['active'] | undefined): boolean =>
   delivery.isProbe && outcome === 'retry' && active !== 1
 
+/** The users of refused events: the first attempt of each delivery counts, another user is added. A failure of the receiver begins anew. */
+const refusedUsers = `case when $10 = 'receiver' then '{}' when $11::text is null or hashtextextended($11, 0) = any (refused_users) then refused_users
+    else refused_users || hashtextextended($11, 0) end`
+
 const COUNT_FAILURE = `
   update integrations set delivery_error_count = delivery_error_count + 1, failures_in_row = $2, last_error_at = t, last_error_message = $3,
     probing = nullif(probing, $4::bigint), active = $5, is_probed = $6, held_since = case when $7 then t else held_since end,
-    failed_probes = case when not $9 then failed_probes when failed_probe = $4 then failed_probes + 1 else 1 end,
-    failed_probe = case when $9 then $4 else failed_probe end,
+    refused_users = ${refusedUsers}, failed_probe = case when $9 then $4 else failed_probe end,
     updated_at = case when $7 then date_trunc('second', t) else updated_at end
   from environment_now($8) t where number = $1`
 
@@ -43,21 +60,24 @@ const COUNT_FAILURE = `
 async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration | null> {
   const { delivery, attempt, outcome } = failed
   const { integration: number, environment } = delivery
-  const { rows } = await tx.query<Integration>({
+  const about = subjectOf(failed)
+  const isFirst = about === 'event' && delivery.round_attempts === 0
+  const refused = isFirst ? (delivery.occurrence.user?.id ?? delivery.id) : null
+  const { rows } = await tx.query<Counted>({
     name: 'lock-failing-integration',
-    text: `select active, is_probed, failures_in_row from integrations where number = $1 and deleted_at is null for no key update`,
-    values: [number],
+    text: `select active, is_probed, failures_in_row, cardinality(${refusedUsers.replaceAll('$10', '$2').replaceAll('$11', '$3')}) as refused_users
+           from integrations where number = $1 and deleted_at is null for no key update`,
+    values: [number, about, refused],
   })
   const before = rows[0]
   if (!before) return null
-  // A rejected event is wrong, and the provider works: the attempt counts as an error, but not towards the error state.
-  const failures_in_row = before.failures_in_row + (outcome === 'reject' ? 0 : 1)
+  const failures_in_row = before.failures_in_row + (about === 'receiver' ? 1 : 0)
   const isGone = outcome === 'gone'
-  const entersError = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR)
+  const isRefusingAll = isFirst && before.refused_users >= FAILURES_TO_ERROR
+  const entersError = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR || isRefusingAll)
   const after = {
     active: entersError ? (2 as const) : before.active,
     is_probed: (before.is_probed || entersError) && !isGone,
-    failures_in_row,
   }
   await tx.query({
     name: 'count-failure',
@@ -72,6 +92,8 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
       entersError,
       environment,
       isFailedProbe(failed, after.active),
+      about,
+      refused,
     ],
   })
   return after

@@ -22,7 +22,7 @@ const UPDATE_INTEGRATIONS = `
         or i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', t.now))
     order by i.number for no key update of i
   )
-  update integrations i set last_delivery_at = greatest(i.last_delivery_at, s.now), failures_in_row = 0, delivery_error_count = 0,
+  update integrations i set last_delivery_at = greatest(i.last_delivery_at, s.now), failures_in_row = 0, delivery_error_count = 0, refused_users = '{}',
     active = case when s.revived then 1 else i.active end, held_since = case when s.revived then null else i.held_since end,
     is_probed = i.is_probed and not s.revived, probing = case when s.revived then null else i.probing end,
     released_to = case when s.revived then null else i.released_to end,

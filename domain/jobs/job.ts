@@ -70,11 +70,6 @@ export async function lockIfDue(tx: Tx, kind: string, id: number): Promise<boole
   return rowCount === 1
 }
 
-export async function hasJob(db: Db, kind: string, id: number): Promise<boolean> {
-  const { rowCount } = await db.query({ name: 'has-job', text: 'select 1 from due where kind = $1 and id = $2', values: [kind, id] })
-  return rowCount === 1
-}
-
 /** Ends a job: it can no longer be claimed, and a worker that has claimed it can record nothing. */
 export const deleteJob = (db: Db, kind: string, id: number): Promise<unknown> =>
   db.query({ name: `delete-job-${kind}`, text: deleteJobs(kind, '$1'), values: [id] })
