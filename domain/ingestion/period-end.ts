@@ -26,9 +26,11 @@ export async function findDurations(tx: Tx, environment: Environment, items: Eve
   const { rows } = await tx.query<{ platform: string; product: string; duration: string }>({
     name: 'posted-durations',
     text: `select k.platform, i.product, p.duration from unnest($2::text[]) i(product) cross join unnest($3::text[]) k(platform)
-           join products p on p.environment = $1 and p.duration is not null and p.id = case k.platform
+           cross join lateral (select case k.platform
              when 'Android' then linked_product($1, 'play_store', split_part(i.product, ':', 1), nullif(split_part(i.product, ':', 2), ''))
-             else linked_product($1, ${STORE_OF('k.platform')}, i.product, null) end`,
+             else linked_product($1, ${STORE_OF('k.platform')}, i.product, null) end as id offset 0) l
+           cross join lateral (
+             select duration from products where environment = $1 and id >= l.id and id <= l.id and duration is not null order by id limit 1) p`,
     values: [environment, products, PLATFORMS],
   })
   const byPlatform = new Map(rows.map(({ platform, product, duration }) => [keyOf(platform, product), duration]))
