@@ -5413,6 +5413,7 @@ export interface components {
             transaction_date?: string;
             /**
              * Format: date-time
+             * @description End of the period that the event begins. Default is its beginning plus the duration of the product that links `product_id`.
              * @example 2027-03-01T09:00:00Z
              */
             expires_at?: string;

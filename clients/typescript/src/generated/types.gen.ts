@@ -1693,6 +1693,9 @@ export type EventTransactionInput = {
      */
     original_transaction_id?: string;
     transaction_date?: string;
+    /**
+     * End of the period that the event begins. Default is its beginning plus the duration of the product that links `product_id`.
+     */
     expires_at?: string;
     grace_period_expires_at?: string;
 };
