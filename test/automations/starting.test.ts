@@ -62,7 +62,7 @@ describe('an event that an automation names', () => {
   test('named both by uid and by slug starts one run', async () => {
     const user = await fixture.user()
     const { id } = await fixture.automation({ initiators: on('1', 'trial_started') })
-    await fixture.post([{ event_name: 'trial_started', customer_uid: user }])
+    await fixture.post([{ event_name: 'trial_started', customer_uid: user, transaction: { expires_at: '2027-01-01T00:00:00Z' } }])
     await fixture.read()
     expect(await outcomes(id)).toEqual(['pending'])
   })

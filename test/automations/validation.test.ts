@@ -61,7 +61,7 @@ describe('invalid data is refused', () => {
     ['data.colour', { initiators: on('go'), steps: LONG, colour: 1 }],
     ['data.initiators', { initiators: on(...Array.from({ length: 21 }, (_, n) => `go-${n}`)), steps: LONG }],
     ['data.initiators', { initiators: null, steps: LONG }],
-    ['data.initiators[1].uid', { initiators: on('go', '22'), steps: LONG }],
+    ['data.initiators[1].uid', { initiators: on('go', '99999'), steps: LONG }],
     ['data.initiators[0].uid', { initiators: on('Go'), steps: LONG }],
     ['data.initiators[0].type', { initiators: [{ uid: 'go', type: 'page' }], steps: LONG }],
     ['data.actions', { initiators: on('go') }],

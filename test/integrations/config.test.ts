@@ -99,7 +99,7 @@ describe('settings', () => {
       'settings.url',
       'settings.signing_secret',
     ])
-    expect(faults(await put({}, { events: ['trial_started', '*', '22'], event_mapping: { '99': 'x' } }))).toEqual([
+    expect(faults(await put({}, { events: ['trial_started', '*', '99999'], event_mapping: { '99': 'x' } }))).toEqual([
       'events[2]',
       'event_mapping.99',
     ])

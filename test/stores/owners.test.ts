@@ -141,6 +141,8 @@ describe('an account that nobody has when Apple names it', () => {
     { name: 'subscription_canceled', at: null },
     { name: 'subscription_renewed', at: iso(begin + MONTH_MS) },
     { name: 'subscription_started', at: iso(begin) },
+    // The renewal proves it, though no notification has said it.
+    { name: 'subscription_uncanceled', at: iso(begin + MONTH_MS) },
   ]
   const toldOf = async (user: string) =>
     (await eventsOf(user))

@@ -237,7 +237,7 @@ describe('an event of a subscription that an app tells', () => {
       happened_at: '2026-02-10T00:00:00Z',
       price: '5',
       currency: 'USD',
-      transaction: { transaction_id: 'T-1' },
+      transaction: { transaction_id: 'T-1', expires_at: '2026-03-10T00:00:00Z' },
     }
     expect(await must(call, 'POST', '/v4/events', { events: [item] })).toMatchObject({ created: 1 })
     expect(await customerOf(user)).toMatchObject({ netPayments: 5 })
