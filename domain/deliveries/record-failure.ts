@@ -45,14 +45,18 @@ type Counted = Integration & { failures_in_row: number; refused_users: number }
 const isFailedProbe = ({ delivery, outcome }: FailedAttempt, active: Integration['active'] | undefined): boolean =>
   delivery.isProbe && outcome === 'retry' && active !== 1
 
-/** The users of refused events: the first attempt of each delivery counts, another user is added. A failure of the receiver begins anew. */
-const refusedUsers = `case when $10 = 'receiver' then '{}' when $11::text is null or hashtextextended($11, 0) = any (refused_users) then refused_users
-    else refused_users || hashtextextended($11, 0) end`
+/**
+ * In SQL: the users of refused events after this attempt. `user` is null unless the first attempt of a delivery was refused; a failure of the
+ * receiver begins anew.
+ */
+const refusedUsers = (about: string, user: string): string => `
+  case when ${about} = 'receiver' then '{}' when ${user}::text is null or hashtextextended(${user}, 0) = any (refused_users) then refused_users
+    else refused_users || hashtextextended(${user}, 0) end`
 
 const COUNT_FAILURE = `
   update integrations set delivery_error_count = delivery_error_count + 1, failures_in_row = $2, last_error_at = t, last_error_message = $3,
     probing = nullif(probing, $4::bigint), active = $5, is_probed = $6, held_since = case when $7 then t else held_since end,
-    refused_users = ${refusedUsers}, failed_probe = case when $9 then $4 else failed_probe end,
+    refused_users = ${refusedUsers('$10', '$11')}, failed_probe = case when $9 then $4 else failed_probe end,
     updated_at = case when $7 then date_trunc('second', t) else updated_at end
   from environment_now($8) t where number = $1`
 
@@ -65,7 +69,7 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
   const refused = isFirst ? (delivery.occurrence.user?.id ?? delivery.id) : null
   const { rows } = await tx.query<Counted>({
     name: 'lock-failing-integration',
-    text: `select active, is_probed, failures_in_row, cardinality(${refusedUsers.replaceAll('$10', '$2').replaceAll('$11', '$3')}) as refused_users
+    text: `select active, is_probed, failures_in_row, cardinality(${refusedUsers('$2', '$3')}) as refused_users
            from integrations where number = $1 and deleted_at is null for no key update`,
     values: [number, about, refused],
   })

@@ -85,9 +85,9 @@ test('a subscription that had been cancelled goes on with the new token: its end
   await sleep(1100)
   const { pushed, expired } = replace()
   await push(expired)
-  expect((await state()).events).toEqual(['subscription_started', 'subscription_canceled'])
+  expect((await state()).events).toEqual(['subscription_started', 'subscription_canceled', 'subscription_uncanceled'])
   await push(pushed)
-  expect((await state()).events.slice(2)).toEqual(['subscription_renewed', 'subscription_product_changed', 'subscription_upgraded'])
+  expect((await state()).events.slice(3)).toEqual(['subscription_renewed', 'subscription_product_changed', 'subscription_upgraded'])
 })
 
 test('a REVOKED push of the old token does not end the period of the new one', async () => {
