@@ -50,8 +50,9 @@ const isFailedProbe = ({ delivery, outcome }: FailedAttempt, active: Integration
  * receiver begins anew.
  */
 const refusedUsers = (about: string, user: string): string => `
-  case when ${about} = 'receiver' then '{}' when ${user}::text is null or hashtextextended(${user}, 0) = any (refused_users) then refused_users
-    else refused_users || hashtextextended(${user}, 0) end`
+  case when ${about} = 'receiver' then '{}'
+    when ${user}::text is null or cardinality(refused_users) >= ${FAILURES_TO_ERROR} or hashtextextended(${user}, 0) = any (refused_users)
+    then refused_users else refused_users || hashtextextended(${user}, 0) end`
 
 const COUNT_FAILURE = `
   update integrations set delivery_error_count = delivery_error_count + 1, failures_in_row = $2, last_error_at = t, last_error_message = $3,
