@@ -11,7 +11,7 @@ import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 /** After so many failed attempts in a row, or events refused of so many users in a row, the integration is in error. */
 const FAILURES_TO_ERROR = 10
 
-/** Besides 5xx, the statuses that speak of the receiver or its address, and not of the event. */
+/** Besides 5xx and redirects, the statuses that speak of the receiver or its address, and not of the event. */
 const OF_RECEIVER = new Set([401, 403, 404, 408, 410, 429])
 
 /**
@@ -21,7 +21,8 @@ const OF_RECEIVER = new Set([401, 403, 404, 408, 410, 429])
 function subjectOf({ attempt: { http_status: status }, outcome }: FailedAttempt): 'receiver' | 'event' | 'nothing' {
   if (outcome === 'gone') return 'receiver'
   if (status === null) return outcome === 'retry' ? 'receiver' : 'nothing'
-  return status >= 500 || OF_RECEIVER.has(status) ? 'receiver' : 'event'
+  const isRefusal = status < 400 ? outcome === 'reject' : status < 500 && !OF_RECEIVER.has(status)
+  return isRefusal ? 'event' : 'receiver'
 }
 
 type FailedAttempt = {

@@ -80,7 +80,7 @@ test('one success between, and ten refused customers are no reason to hold', asy
   expect(await made.show()).toMatchObject({ active: 1 })
 })
 
-test.each([401, 404, 429, 503])('an answer of %i is about the receiver: ten in a row hold everything', async status => {
+test.each([307, 401, 404, 429, 503])('an answer of %i is about the receiver: ten in a row hold everything', async status => {
   refuse('ada', status)
   await post(call, {})
   await count({ retrying: 1 })
