@@ -3,6 +3,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { EventInput } from '../events/item.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
+import { PLATFORMS } from '../platform.ts'
 import type { Detail } from '../refusal.ts'
 import { PERIOD_FACTS, STORE_OF } from '../subscriptions/posted.ts'
 import { micros } from '../time/instant.ts'
@@ -15,7 +16,6 @@ export type Durations = ReadonlyMap<string, string>
 const periods = new Set<string>(PERIOD_FACTS)
 const beginsPeriod = ({ event_name, ofApp }: EventInput): boolean => ofApp === undefined && periods.has(event_name)
 
-const PLATFORMS = ['iOS', 'Android', 'Stripe', 'Paddle']
 const keyOf = (platform: string | null, product: string): string => `${platform ?? ''}|${product}`
 
 /** The durations that the items need: of their products where they begin a period and state no end. Mostly none, and then nothing is read. */
@@ -40,14 +40,13 @@ export async function findDurations(tx: Tx, environment: Environment, items: Eve
 const END = 'transaction.expires_at'
 const beginOf = (item: EventInput): string => item.transaction?.transaction_date ?? item.happened_at
 
-/** What is wrong with the times of the item's transaction. `now` in µs. */
+/** What is wrong with the times of the item's transaction. An event that begins no period may name one that is over. `now` in µs. */
 export function transactionFaults(item: EventInput, now: number): Detail[] {
   const { transaction_date: date, expires_at: end } = item.transaction ?? {}
   if (item.ofApp !== undefined) return []
   if (date !== undefined && micros(date) > now + MAX_AHEAD_MS * 1000)
     return [{ field: 'transaction.transaction_date', message: TOO_FAR_AHEAD }]
-  const begin = date !== undefined || beginsPeriod(item) ? beginOf(item) : undefined
-  if (end === undefined || begin === undefined || micros(end) > micros(begin)) return []
+  if (end === undefined || !beginsPeriod(item) || micros(end) > micros(beginOf(item))) return []
   return [{ field: END, message: `must be after ${date === undefined ? 'happened_at' : 'transaction_date'}` }]
 }
 

@@ -15,6 +15,8 @@ export type Hook = {
   show(): Promise<any>
   // biome-ignore lint/suspicious/noExplicitAny: the server validates its responses
   deliveries(query?: string): Promise<any[]>
+  /** The receiver answers this status, 500 by default, to whatever is about such a user, for ever, and takes the rest. */
+  refuse(isRefused: (identity: string) => boolean, status?: number): void
   /** Waits until the deliveries, oldest first, have these statuses. */
   become(...statuses: string[]): Promise<void>
 }
@@ -52,6 +54,14 @@ export async function hook({ config = {}, settings = {}, platform = 'iOS', call 
       await must(call, 'POST', `${path}/status`, { status })
     },
     show: async () => (await must(call, 'GET', '/v4/integrations')).data.find((one: { id: string }) => one.id === id),
+    refuse: (isRefused, status = 500) => {
+      received.otherwise = {
+        act(response) {
+          const { identity_id } = received.received.at(-1)!.body
+          response.writeHead(isRefused(String(identity_id)) ? status : 200).end()
+        },
+      }
+    },
     become: async (...statuses) => {
       let last: string[] = []
       const same = async () => {

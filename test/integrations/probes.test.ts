@@ -25,15 +25,7 @@ afterEach(async () => {
 })
 
 const people = (first: number, count: number) => Array.from({ length: count }, (_, i) => ({ identity_id: `person-${first + i}` }))
-/** The receiver refuses whatever is about these users, for ever, and takes the rest. */
-const refuse = (...identities: string[]) => {
-  made.receiver.otherwise = {
-    act(response) {
-      const { body } = made.receiver.received.at(-1)!
-      response.writeHead(identities.includes(String(body.identity_id)) ? 500 : 200).end()
-    },
-  }
-}
+const refuse = (...identities: string[]) => made.refuse(identity => identities.includes(identity))
 /** Who was sent something after the first `count` requests. */
 const sentAfter = (count: number) =>
   made.receiver

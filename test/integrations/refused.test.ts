@@ -32,15 +32,8 @@ const count = (wanted: Record<string, number>) =>
     .toEqual(wanted)
 
 const people = (name: string, count: number) => Array.from({ length: count }, (_, i) => ({ identity_id: `${name}-${i}` }))
-/** The receiver answers this status to whatever is about users with this name, and takes the rest. */
-const refuse = (name: string, status: number) => {
-  made.receiver.otherwise = {
-    act(response) {
-      const { body } = made.receiver.received.at(-1)!
-      response.writeHead(String(body.identity_id).startsWith(name) ? status : 200).end()
-    },
-  }
-}
+/** Whatever is about users with this name. */
+const refuse = (name: string, status: number) => made.refuse(identity => identity.startsWith(name), status)
 
 test('a receiver that refuses some customers for ever holds nobody else', async () => {
   refuse('bad', 422)
