@@ -6088,7 +6088,7 @@ export interface components {
          */
         IntegrationPlatform: "iOS" | "Android" | "Stripe";
         /**
-         * @description 0 paused, 1 active, 2 error: the provider failed ten times in a row, or the address is gone.
+         * @description 0 paused, 1 active, 2 error: the provider failed ten times in a row or refused ten users one after the other, or the address is gone.
          * @enum {integer}
          */
         IntegrationActive: 0 | 1 | 2;

@@ -2240,7 +2240,7 @@ export type ProviderSlug = 'amplitude' | 'appmetrica' | 'facebook' | 'firebase' 
 export type IntegrationPlatform = 'iOS' | 'Android' | 'Stripe';
 
 /**
- * 0 paused, 1 active, 2 error: the provider failed ten times in a row, or the address is gone.
+ * 0 paused, 1 active, 2 error: the provider failed ten times in a row or refused ten users one after the other, or the address is gone.
  */
 export type IntegrationActive = 0 | 1 | 2;
 
