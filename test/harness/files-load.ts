@@ -90,7 +90,7 @@ async function download(sandbox: Client, id: string): Promise<void> {
   if (!body.file_url) return
   const response = await fetch(body.file_url)
   // The storage is away, or the file has expired meanwhile.
-  if (response.status !== 200) return expect([404, 503]).toContain(response.status)
+  if (response.status !== 200) return expect([404, 502]).toContain(response.status)
   const bytes = await response.arrayBuffer().catch(() => null)
   // Broken off: the storage went away, or an erasure has replaced the file.
   if (bytes === null) return

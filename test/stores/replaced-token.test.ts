@@ -85,9 +85,12 @@ test('a subscription that had been cancelled goes on with the new token: its end
   await sleep(1100)
   const { pushed, expired } = replace()
   await push(expired)
-  expect((await state()).events).toEqual(['subscription_started', 'subscription_canceled', 'subscription_uncanceled'])
+  const before = (await state()).events
+  expect(before).toEqual(['subscription_started', 'subscription_canceled', 'subscription_uncanceled'])
   await push(pushed)
-  expect((await state()).events.slice(3)).toEqual(['subscription_renewed', 'subscription_product_changed', 'subscription_upgraded'])
+  // The renewal is of the moment of the replacement, before or after the second in which Google was asked about the old token.
+  const told = (await state()).events.filter(name => !before.includes(name))
+  expect(told).toEqual(['subscription_renewed', 'subscription_product_changed', 'subscription_upgraded'])
 })
 
 test('a REVOKED push of the old token does not end the period of the new one', async () => {
