@@ -61,16 +61,20 @@ export function claimedGroup(groups: LockedReports[], { lineage }: Confirmation)
   return groups.find(({ reports }) => reports.some(report => report.lineage === lineage))
 }
 
-/** The id of the purchase of a transaction that a store has told of before. */
+/** The purchase of a transaction that a store has told of before, under this id or under another one of the period `lineItem`. */
 export async function findStated(
   tx: Tx,
-  { lineage, younger }: LockedReports,
+  { lineage, younger }: Pick<LockedReports, 'lineage' | 'younger'>,
   subject: string,
+  lineItem: string | undefined,
 ): Promise<{ id: string; user_id: string | null; subject: string | null } | undefined> {
   const { rows } = await tx.query<{ id: string; user_id: string | null; subject: string | null }>({
     name: 'find-stated',
-    text: 'select id::text, user_id, subject from purchases where lineage = any($1::bigint[]) and md5(subject) = md5($2) order by lineage limit 1',
-    values: [[lineage, ...younger].map(({ id }) => id), subject],
+    text: `select id::text, user_id, subject from purchases where lineage = any($1::bigint[]) and subject in (
+             select $2::text union all
+             select subject from store_statements where lineage = any($1::bigint[]) and kind = 'period' and ids ->> 'lineItem' = $3::text)
+           order by subject = $2 desc, lineage limit 1`,
+    values: [[lineage, ...younger].map(({ id }) => id), subject, lineItem ?? null],
   })
   return rows[0]
 }

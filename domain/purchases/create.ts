@@ -32,7 +32,8 @@ async function locateConfirmed(tx: Tx, environment: Environment, claim: Claim, c
   if (!group || !period) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
   const ids = { transaction: period.ids.transaction ?? claim.transaction, order: period.ids.order ?? claim.order }
   const stated = { ...claim, ...ids, product: period.product ?? claim.product, purchasedAt: period.begins ?? claim.purchasedAt }
-  const known = (await findStated(tx, group, confirmation.subject)) ?? (await findRecorded(tx, environment, stated, group.lineage))
+  const known =
+    (await findStated(tx, group, confirmation.subject, period.ids.lineItem)) ?? (await findRecorded(tx, environment, stated, group.lineage))
   return { group, others: groups.filter(other => other !== group), known }
 }
 

@@ -33,13 +33,28 @@ async function findPeriod(tx: Tx, claim: Claim, lineage: Lineage): Promise<Recor
   return rows[0]
 }
 
+/** The purchase of the period that the store has named by the claimed transaction id, among others. */
+async function findByFurtherId(tx: Tx, claim: Claim, lineage: Lineage): Promise<RecordedTransaction | undefined> {
+  if (claim.platform !== 'app_store' || claim.transaction === null) return undefined
+  const { rows } = await tx.query<RecordedTransaction>({
+    name: 'find-by-further-id',
+    text: `select id::text, user_id, lineage, subject from purchases where lineage = $1 and subject in (
+             select o.subject from store_statements s join store_statements o on o.lineage = s.lineage and o.kind = 'period'
+               and o.ids ->> 'lineItem' = s.ids ->> 'lineItem'
+             where s.lineage = $1 and s.kind = 'period' and md5(s.subject) = md5($2)) limit 1`,
+    values: [lineage.id, claim.transaction],
+  })
+  return rows[0]
+}
+
 /** The recorded purchase of the claimed transaction. */
 export const findRecorded = async (
   tx: Tx,
   environment: Environment,
   claim: Claim,
   lineage: Lineage,
-): Promise<RecordedTransaction | undefined> => (await findById(tx, environment, claim)) ?? (await findPeriod(tx, claim, lineage))
+): Promise<RecordedTransaction | undefined> =>
+  (await findById(tx, environment, claim)) ?? (await findPeriod(tx, claim, lineage)) ?? (await findByFurtherId(tx, claim, lineage))
 
 /**
  * Locks the lineage of a claim, and finds the recorded purchase of the claimed transaction. A transaction stays in the lineage in which it

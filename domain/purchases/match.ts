@@ -35,7 +35,8 @@ export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Ma
   for (const period of periods)
     take(
       period,
-      rows.find(({ subject }) => subject === period.subject),
+      rows.find(({ subject }) => subject === period.subject) ??
+        rows.find(({ subject }) => subject !== null && period.aliases?.includes(subject)),
     )
   for (const isSame of SIGNS)
     for (const period of periods.filter(({ subject }) => !matched.has(subject)))

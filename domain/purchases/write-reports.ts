@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { type FoldedLineage, foldLineage } from '../store-facts/fold.ts'
+import { type FoldedLineage, type FoldedPeriod, foldLineage } from '../store-facts/fold.ts'
 import { type StatedPeriod, statedPeriods } from '../store-facts/stated-period.ts'
 import type { Statement } from '../store-facts/statement.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
@@ -133,12 +133,22 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
   )
   if (statements.some(({ origin }) => origin === 'api')) await pruneAnswers(tx, lineage.id)
   const { folded, matched } = await fold(tx, environment, group, wholeUntil)
-  const screenOf = (subject: string) => (subject === claimed?.subject ? claimed.screen : null)
+  const isNamed = (period: FoldedPeriod, name: string) => period.subject === name || period.aliases.includes(name)
   const periods = folded.periods.filter(period => period.isOfStore)
   const facts = periods.map(period => {
     const row = matched.get(period.subject)
-    return { row, purchase: { ...statedFactsOf(period, row), screen_id: screenOf(period.subject) } }
+    const screen = claimed && isNamed(period, claimed.subject) ? claimed.screen : null
+    const isSaid = [period.subject, ...period.aliases].some(name => fresh.has(name))
+    return { period, row, isSaid, purchase: { ...statedFactsOf(period, row), screen_id: screen } }
   })
+  // A claim may name the lineage by any of them.
+  await addAliases(
+    tx,
+    environment,
+    platform,
+    lineage.id,
+    periods.flatMap(({ aliases }) => aliases),
+  )
   const added = await insertStated(
     tx,
     { environment, lineage: lineage.id, platform, owner, triggers },
@@ -146,19 +156,20 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
   )
   await updateStated(
     tx,
-    facts.flatMap(({ row, purchase }) => (row ? [{ ...purchase, id: row.id, is_said: fresh.has(purchase.subject!) }] : [])),
+    facts.flatMap(({ row, isSaid, purchase }) => (row ? [{ ...purchase, id: row.id, is_said: isSaid }] : [])),
   )
   await tx.query({
     name: 'complete-lineage',
     text: 'update lineages set complete_until = $2 where id = $1 and complete_until is distinct from $2::timestamptz',
     values: [lineage.id, folded.completeUntil === null ? null : iso(folded.completeUntil)],
   })
+  const ids = new Map([...facts.flatMap(({ row, period }) => (row ? [[period.subject, String(row.id)] as const] : [])), ...added])
   return {
     lineage: lineage.id,
     name: lineage.name,
     owner,
     isNewOwner: owner !== null && ownerOf(group) === null,
-    purchases: new Map([...facts.flatMap(({ row, purchase }) => (row ? [[purchase.subject!, String(row.id)] as const] : [])), ...added]),
+    purchases: new Map(periods.flatMap(one => [one.subject, ...one.aliases].map(name => [name, ids.get(one.subject)!] as const))),
     isConflict,
     unpriced: periods.filter(({ isPriceKnown }) => !isPriceKnown).map(({ subject }) => subject),
     unmapped: await unmappedProducts(tx, lineage.id),

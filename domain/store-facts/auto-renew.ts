@@ -21,7 +21,7 @@ type Placed = { at: number; period: number; statement: Tied<RenewalStatement> }
  */
 function place(periods: RecordablePeriod[], statements: Tied<RenewalStatement>[]): Placed[] {
   const begins = periods.map(period => Date.parse(period.begins))
-  const indexOf = new Map(periods.map(({ subject }, i) => [subject, i]))
+  const indexOf = new Map(periods.flatMap(({ subject, aliases = [] }, i) => [subject, ...aliases].map(name => [name, i] as const)))
   const lastOf = new Map(periods.map(({ ids }, i) => [ids.token, i]))
   const replaced = new Map(
     statements.flatMap(({ token, statedAt, said }) => (token !== undefined && said.isReplaced ? [[token, statedAt] as const] : [])),

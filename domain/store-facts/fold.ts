@@ -12,6 +12,7 @@ import type { RenewalStatement, TransactionIds } from './statement.ts'
 /** A transaction as all statements together say it. Times as texts, whole seconds. */
 export type FoldedPeriod = {
   subject: string
+  aliases: string[]
   ids: TransactionIds
   product: string
   basePlan: string | null
@@ -73,6 +74,7 @@ export function foldLineage(
     const { isOn, changes, gaveUpAt } = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null }
     return {
       subject: period.subject,
+      aliases: period.aliases ?? [],
       ids: period.ids,
       product: period.product,
       basePlan: period.basePlan ?? null,

@@ -1,10 +1,13 @@
 import type { RefundPart } from '../subscriptions/refund-parts.ts'
 import { byWeight, lastSaid, type Tied } from './order.ts'
+import { underOneSubject } from './same-period.ts'
 import type { PeriodSaid, PeriodStatement, TransactionIds } from './statement.ts'
 
 /** What is stated about one transaction, and when it was stated. Times of the period as texts; absent: nobody has said it. */
 export type StatedPeriod = PeriodSaid & {
   subject: string
+  /** Further transaction ids of the same period. */
+  aliases?: string[]
   ids: TransactionIds
   /** The statements about refunds, in order: the refunded amount after each; null: all of the price. `parts`: where the store lists them. */
   refunds: { at: string | null; amount: string | null; parts?: RefundPart[] | undefined }[]
@@ -112,8 +115,13 @@ function withSubjects(statements: Tied<PeriodStatement>[]): Tied<PeriodStatement
 }
 
 /** The transactions that the statements of a lineage are about, each with what is stated of it. */
-export const statedPeriods = (statements: Tied<PeriodStatement>[]): StatedPeriod[] =>
-  [...Map.groupBy(withSubjects(statements), ({ subject }) => subject)].map(([subject, of]) => periodOf(subject, of))
+export function statedPeriods(stated: Tied<PeriodStatement>[]): StatedPeriod[] {
+  const { statements, aliases } = underOneSubject(stated)
+  return [...Map.groupBy(withSubjects(statements), ({ subject }) => subject)].map(([subject, of]) => {
+    const others = aliases.get(subject)
+    return { ...periodOf(subject, of), ...(others && { aliases: others }) }
+  })
+}
 
 /** A period of which enough is known to be recorded. */
 export type RecordablePeriod = StatedPeriod & { product: string; begins: string; isSubscription: boolean }

@@ -65,6 +65,8 @@ export type TransactionIds = {
   order: string | null
   subscription: string | null
   storeType: string | null
+  /** The store's name of the period, where several transaction ids may stand for one. It is never shown. */
+  lineItem?: string
 }
 
 type Stated = {

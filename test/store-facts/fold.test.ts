@@ -53,6 +53,30 @@ describe('refunds that the store lists', () => {
   })
 })
 
+describe('a period that Apple grants under several transaction ids', () => {
+  const granted = (day: number, subject: string, lineItem: string, said: PeriodStatement['said']) => {
+    const statement = period(day, subject, said) as PeriodStatement
+    return { ...statement, ids: { ...statement.ids, lineItem } }
+  }
+  const statements = [
+    granted(0, '10', 'w1', paid(0, 30)),
+    granted(30, '20', 'w2', paid(30, 60, { isRenewal: true })),
+    // A second device has the renewal under an id of its own, with the time at which it was granted.
+    granted(33, '101', 'w2', paid(33, 60, { isRenewal: true })),
+    renewal(34, '101', { autoRenews: false }),
+  ]
+
+  test('is one, with the begin of its own transaction, in every order', () => {
+    const expected = fold(statements)
+    expect(expected.periods.map(({ subject, aliases, begins }) => [subject, aliases, begins])).toEqual([
+      ['10', [], iso(0)],
+      ['20', ['101'], iso(30)],
+    ])
+    expect(of(expected, '20')).toMatchObject({ autoRenews: false, ids: { transaction: '20' } })
+    for (const order of permutations(statements)) expect(fold(order)).toEqual(expected)
+  })
+})
+
 describe('the value of a field', () => {
   test('is that of the answer that was asked for later, of two answers of the same second', () => {
     const answer = (sequence: number, price: string) => ({ ...period(5, 't1', paid(0, 30, { price }), 'api'), sequence })

@@ -198,6 +198,49 @@ describe('an account that nobody has when Apple names it', () => {
   })
 })
 
+describe('a period that Apple grants a second device under another transaction id', () => {
+  /** The first device has claimed the period; the claims of the second one name the other id. */
+  async function restored() {
+    await openShop(stores, 'apple')
+    const [ann, ben] = [await stores.user(), await stores.user()]
+    const subscription = appleSubscription(stores.chain)
+    subscription.subscribe(Date.now() - DAY, { webOrderLineItemId: '700000001' })
+    stores.apple.production.lineages.push(subscription.state)
+    const claim = async (user: string, changes = {}) => {
+      const body = { app_store_data: { signed_transaction: subscription.signedTransaction(Date.now(), changes) } }
+      const { status, body: answer } = await stores.api.call('POST', `/v4/users/${user}/purchases`, { key: stores.project.secret, body })
+      return status === 201 ? 'created' : answer.error.code
+    }
+    expect(await claim(ann.id)).toBe('created')
+    const again = { transactionId: '20000009000001' }
+    subscription.state.transactions.unshift({ ...subscription.last(), ...again })
+    return { ann: ann.id, ben: ben.id, subscription, claimAgain: (user: string) => claim(user, again) }
+  }
+
+  test('the owner repeats the purchase: no second charge, no renewal', async () => {
+    const { ann, subscription, claimAgain } = await restored()
+    expect(await claimAgain(ann)).toBe('already_exists')
+    const push = subscription.posted('DID_CHANGE_RENEWAL_STATUS', 'AUTO_RENEW_DISABLED', Date.now(), subscription.state.transactions[0])
+    expect(await stores.pushApple(push)).toBe(200)
+    await stores.settled()
+    expect(await claimAgain(ann)).toBe('already_exists')
+    expect(await stores.purchases()).toHaveLength(1)
+    expect(await namesOf(ann)).toEqual(['subscription_started'])
+  })
+
+  test('another user gets it by the transfer policy', async () => {
+    const { ann, ben, claimAgain } = await restored()
+    await policy('keep')
+    expect(await claimAgain(ben)).toBe('conflict')
+    await policy('transfer')
+    expect(await claimAgain(ben)).toBe('created')
+    expect(await stores.purchases()).toHaveLength(1)
+    expect(await ownersOf()).toEqual([ben])
+    expect(await accessOf([ann, ben])).toEqual([false, true])
+    expect(await namesOf(ben)).toEqual([])
+  })
+})
+
 describe('tokens of Google Play that turn out to be one lineage', () => {
   const push = async ({ body }: { body: Uint8Array }) => {
     expect(await stores.pushGoogle(body)).toBe(200)

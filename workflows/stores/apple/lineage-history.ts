@@ -68,6 +68,8 @@ const inOrder = (a: AppleTransaction, b: AppleTransaction): number =>
 /** A change of product between two periods: what was upgraded is marked, and a renewal to another product is a downgrade. */
 function levelSaid(before: AppleTransaction | undefined, transaction: AppleTransaction): PeriodSaid {
   if (!before || !isAutoRenewable(transaction)) return {}
+  // The same period under another id.
+  if (before.webOrderLineItemId !== undefined && before.webOrderLineItemId === transaction.webOrderLineItemId) return {}
   if (before.isUpgraded === true) return { level: { is: 'upgrade', refunded: null } }
   const isChanged = transaction.transactionReason === 'RENEWAL' && transaction.productId !== before.productId
   return isChanged ? { level: { is: 'downgrade' } } : {}

@@ -61,6 +61,7 @@ const oneTimeSaid = ({ type }: AppleTransaction): PeriodSaid => ({
  */
 export function transactionStatement(transaction: AppleTransaction, origin: 'push' | 'api', added: PeriodSaid = {}): PeriodStatement {
   const { transactionId, originalTransactionId, productId, price, currency, purchaseDate, revocationDate, signedDate } = transaction
+  const { webOrderLineItemId: lineItem } = transaction
   const isShared = isFamilyShared(transaction)
   const country = countryOfStorefront(transaction.storefront)
   return {
@@ -75,6 +76,8 @@ export function transactionStatement(transaction: AppleTransaction, origin: 'pus
       order: null,
       subscription: null,
       storeType: null,
+      // Of a one-time purchase the id of the transaction is the identity.
+      ...(lineItem !== undefined && isAutoRenewable(transaction) && { lineItem }),
     },
     said: {
       product: productId,
