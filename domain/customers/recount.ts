@@ -10,7 +10,8 @@ const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) a
 
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
-    least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) * r.rate as refund_usd, p.id::text as id
+    (least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount)
+      + (select coalesce(sum((c ->> 'amount')::numeric), 0) from jsonb_array_elements(p.credits) c)) * r.rate as refund_usd, p.id::text as id
   from ${purchasesOf('k.user_id')} p
   cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
   where not p.is_family_shared

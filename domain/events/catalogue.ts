@@ -27,6 +27,7 @@ const ROWS: Row[] = [
   ['refund_reversed', 'Refund Reversed', 'in'],
   ['trial_uncanceled', 'Trial Uncanceled', 'none'],
   ['subscription_uncanceled', 'Subscription Uncanceled', 'none'],
+  ['subscription_credited', 'Subscription Credited', 'out'],
 ]
 
 /**

@@ -2,7 +2,7 @@ import { runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS, renewsAt } from '../subscriptions/period.ts'
 import type { Attribution, ChangeCause, ChangeSide, PeriodLength, SubscriptionChange } from './rows.ts'
-import { changedAt, dayOf, type Source, seconds } from './sources.ts'
+import { changedAt, dayOf, millionths, type Source, seconds } from './sources.ts'
 import { cancelledAt, subscriptionKey } from './transactions.ts'
 
 const LONGEST: [days: number, length: PeriodLength][] = [
@@ -13,10 +13,11 @@ const LONGEST: [days: number, length: PeriodLength][] = [
   [270, 'P6M'],
 ]
 
-/** By the length in days; a period of unknown length counts as a month. */
-export function lengthOf({ begins, expires }: Pick<KnownPeriod, 'begins' | 'expires'>): PeriodLength {
-  if (expires === null) return 'P1M'
-  const days = (expires - begins) / DAY_MS
+/** By the length of its plan, else by its own in days; a period of unknown length counts as a month. */
+export function lengthOf({ begins, expires, purchase }: Pick<KnownPeriod, 'begins' | 'expires' | 'purchase'>): PeriodLength {
+  const plan = purchase?.plan
+  if (!plan && expires === null) return 'P1M'
+  const days = plan ? plan.days : (expires! - begins) / DAY_MS
   return LONGEST.find(([most]) => days <= most)?.[1] ?? 'P1Y'
 }
 
@@ -35,6 +36,9 @@ const NO_SIDE: ChangeSide = {
   app_version: null,
   locale: null,
 }
+
+/** What the period recurs for: the whole price of its plan, where it is prorated. */
+const priceOf = ({ purchase }: KnownPeriod, { amount }: Source): bigint => (purchase?.plan ? millionths(purchase.plan.price) : amount)
 
 /** The last entry that is not after `t`, of a list in order of time. */
 const lastBy = <T>(entries: T[], at: (entry: T) => number, t: number): T | undefined => entries.findLast(entry => at(entry) <= t)
@@ -68,7 +72,7 @@ export function changesOf(
     const { platform, product, currency, country, app_version, locale } = source
     return {
       ...{ state, renewing, platform, product, currency, country, app_version, locale },
-      amount: counts ? source.amount : null,
+      amount: counts ? priceOf(period, source) : null,
       usd_given: counts ? source.usdGiven : null,
       is_intro: period.purchase?.period_type === 'intro',
       length: lengthOf(period),

@@ -35,7 +35,7 @@ export function foldLife(life: Life): Facts {
       paid_before: paidBefore,
       firsts,
     }
-    return [fact, ...refundsOf(transaction, fact)]
+    return [fact, ...refundsOf(transaction, fact), ...creditsOf(transaction, fact)]
   })
   return {
     user: userOf(user, anchors, transactions),
@@ -127,6 +127,30 @@ function refundsOf({ source, refunds }: Transaction, fact: TransactionFact): Tra
       ...furtherParts(source, before, back),
       recorded: seconds(recorded),
       event: event ?? fact.event,
+    }
+  })
+}
+
+const negative = (value: bigint | null): bigint | null => (value === null ? null : -value)
+
+/** One row per credit: as a refund, but with negative amounts, in the renewal of its transaction. It reduces what was paid, and is no refund. */
+function creditsOf({ source, credits }: Transaction, fact: TransactionFact): TransactionFact[] {
+  let back = 0n
+  return credits.map(({ at, amount, recorded }) => {
+    const before = back
+    back += amount
+    const { proceeds, usd_given, proceeds_usd } = furtherParts(source, before, back)
+    return {
+      ...fact,
+      ...NOTHING_FOLLOWED,
+      kind: 'credit',
+      happened: seconds(at),
+      amount: -amount,
+      proceeds: negative(proceeds),
+      usd_given: negative(usd_given),
+      proceeds_usd: negative(proceeds_usd),
+      renewal: fact.renewal,
+      recorded: seconds(recorded),
     }
   })
 }

@@ -15,6 +15,14 @@ export function refundsOfPurchase(purchase: PurchaseRow): Refund[] {
     .sort((a, b) => a.at - b.at)
 }
 
+/** What the store credited of a recorded purchase, in the order of time. */
+export function creditsOfPurchase(purchase: PurchaseRow): Refund[] {
+  const recorded = Date.parse(recordedAt(purchase))
+  return purchase.credits
+    .map(({ at, amount }) => ({ at: Date.parse(at), amount: millionths(amount), recorded, event: null }))
+    .filter(({ amount }) => amount > 0n)
+}
+
 /**
  * Of posted events about one transaction, in the order of their times. What went back never exceeds `paid`, and what is taken back of refunds
  * never exceeds the refunds. An event without an amount means all of it. `paid` null: the transaction is not known.

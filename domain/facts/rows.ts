@@ -5,7 +5,7 @@
 export type Facts = { user: UserFact; transactions: TransactionFact[]; changes: SubscriptionChange[] }
 
 /** Number of each kind in the table. */
-export const TRANSACTION_KIND = { trial: 1, start: 2, conversion: 3, renewal: 4, one_time: 5, refund: 6 } as const
+export const TRANSACTION_KIND = { trial: 1, start: 2, conversion: 3, renewal: 4, one_time: 5, refund: 6, credit: 7 } as const
 export type TransactionKind = keyof typeof TRANSACTION_KIND
 
 export const CHANGE_CAUSE = { begin: 1, handover: 2, auto_renew: 3, grace: 4, retry: 5, end: 6 } as const

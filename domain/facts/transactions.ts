@@ -4,7 +4,7 @@ import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Life, PostedTransaction } from './life.ts'
-import { type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
+import { creditsOfPurchase, type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
 import type { TransactionKind } from './rows.ts'
 import { type Source, sourceOfEvent, sourceOfPeriod, sourceOfPurchase } from './sources.ts'
 
@@ -12,7 +12,7 @@ type Run = Link<KnownPeriod>[]
 
 /** A transaction before its relations to the user's other transactions are known; times in ms. */
 export type Transaction = {
-  kind: Exclude<TransactionKind, 'refund'>
+  kind: Exclude<TransactionKind, 'refund' | 'credit'>
   at: number
   source: Source
   isLoyal: boolean
@@ -21,6 +21,8 @@ export type Transaction = {
   convertedAt: number | null
   cancelledAt: number | null
   refunds: Refund[]
+  /** What went back without a refund. */
+  credits: Refund[]
 }
 
 export const subscriptionKey = ({ platform, lineage }: Subscription): string => `${platform}|${lineage}`
@@ -45,7 +47,7 @@ const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null =>
   period.fact !== null && period.givenUpAt !== null ? null : switchedOffAt(period)
 
 /** `isLoyal`: the period begins after 365 paid days of its subscription. */
-type Find = (period: KnownPeriod, isLoyal: boolean) => { source: Source; refunds: Refund[] }
+type Find = (period: KnownPeriod, isLoyal: boolean) => Pick<Transaction, 'source' | 'refunds' | 'credits'>
 
 function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
   const transactions: Transaction[] = []
@@ -83,7 +85,7 @@ function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
   return transactions
 }
 
-const oneTime = (at: number, source: Source, refunds: Refund[]): Transaction => ({
+const oneTime = (at: number, source: Source, refunds: Refund[], credits: Refund[]): Transaction => ({
   kind: 'one_time',
   at,
   source,
@@ -92,6 +94,7 @@ const oneTime = (at: number, source: Source, refunds: Refund[]): Transaction => 
   convertedAt: null,
   cancelledAt: null,
   refunds,
+  credits,
 })
 
 const REFUNDS = new Set(['subscription_refunded', 'in_app_refunded', 'refund_reversed'])
@@ -121,13 +124,17 @@ export function transactionsOf(
       source.amount,
     )
   }
-  const ofPurchase = (purchase: PurchaseRow) => ({ source: sourceOfPurchase(purchase, user), refunds: refundsOfPurchase(purchase) })
+  const ofPurchase = (purchase: PurchaseRow) => ({
+    source: sourceOfPurchase(purchase, user),
+    refunds: refundsOfPurchase(purchase),
+    credits: creditsOfPurchase(purchase),
+  })
   const find: Find = (period, isLoyal) => {
     if (period.purchase) return ofPurchase(period.purchase)
     const event = byId.get(period.fact.id)
-    if (!event) return { source: sourceOfPeriod(period, user, byId), refunds: [] }
+    if (!event) return { source: sourceOfPeriod(period, user, byId), refunds: [], credits: [] }
     const source = sourceOfEvent(event, user, { isRecurring: true, isLoyal })
-    return { source, refunds: refundsOfEvent(event, source, period.refunds) }
+    return { source, refunds: refundsOfEvent(event, source, period.refunds), credits: [] }
   }
   const ofSale = (event: PostedTransaction) => {
     const source = sourceOfEvent(event, user, { isRecurring: false, isLoyal: false })
@@ -138,11 +145,11 @@ export function transactionsOf(
     ...purchases
       .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
       .map(purchase => ({ purchase, ...ofPurchase(purchase) }))
-      .map(({ purchase, source, refunds }) => oneTime(Date.parse(purchase.purchased_at), source, refunds)),
+      .map(({ purchase, source, refunds, credits }) => oneTime(Date.parse(purchase.purchased_at), source, refunds, credits)),
     ...events
       .filter(({ name }) => name === 'in_app_purchase')
       .map(event => ({ event, ...ofSale(event) }))
-      .map(({ event, source, refunds }) => oneTime(event.begins, source, refunds)),
+      .map(({ event, source, refunds }) => oneTime(event.begins, source, refunds, [])),
   ].filter(({ kind, source }) => kind !== 'one_time' || source.amount > 0n)
   const lone = [...refundsByKey].flatMap(([key, of]) => (used.has(key) ? [] : loneRefunds(of, user)))
   return { transactions, lone }

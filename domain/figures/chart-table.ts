@@ -57,8 +57,8 @@ export const CHARTS = [
     summary: 'Total',
     placed: BY_BILLING,
     words:
-      'Amounts of paid transactions by their purchase, minus refunded amounts by their refund; together with the refunds: gross sales.',
-    symbols: ['Σ amount(t), purchased in [a, b) − Σ refunded(t), refunded in [a, b)', 'Σ refunded(t), refunded in [a, b)'],
+      'Amounts of paid transactions by their purchase, minus what was credited of them and refunded amounts, by the credit and the refund; together with the refunds: gross sales.',
+    symbols: ['Σ amount(t), purchased in [a, b) − Σ credited(t), credited in [a, b) − Σ refunded(t), refunded in [a, b)', 'Σ refunded(t), refunded in [a, b)'],
   },
   {
     ...ALL,
@@ -69,8 +69,8 @@ export const CHARTS = [
     relation: P,
     series: ['Proceeds'],
     placed: BY_BILLING,
-    words: 'What the stores leave of paid transactions by their purchase, minus the same share of refunded amounts by their refund.',
-    symbols: ['Σ proceeds(t), purchased in [a, b) − Σ refunded(t) × rate(t), refunded in [a, b)'],
+    words: 'What the stores leave of paid transactions by their purchase, minus the same share of what was credited of them and refunded.',
+    symbols: ['Σ proceeds(t), purchased in [a, b) − Σ (credited(t) + refunded(t)) × rate(t), credited and refunded in [a, b)'],
   },
   {
     ...ALL,
@@ -107,7 +107,7 @@ export const CHARTS = [
     placed: BY_BILLING,
     words:
       'Sales after refunds for each active user. Active are users who were created, or had an event or a transaction, in the time. Attributes of purchases restrict the sales only.',
-    symbols: ['(Σ amount(t) − Σ refunded(t)) ÷ #{u active in [a, b)}'],
+    symbols: ['(Σ amount(t) − Σ credited(t) − Σ refunded(t)) ÷ #{u active in [a, b)}'],
   },
   {
     ...ALL,
@@ -119,7 +119,7 @@ export const CHARTS = [
     series: ['ARPPU'],
     placed: BY_BILLING,
     words: 'Sales after refunds for each user with a paid transaction in the time.',
-    symbols: ['(Σ amount(t) − Σ refunded(t)) ÷ #{u with a paid t in [a, b)}'],
+    symbols: ['(Σ amount(t) − Σ credited(t) − Σ refunded(t)) ÷ #{u with a paid t in [a, b)}'],
   },
   {
     ...ALL,
@@ -130,7 +130,8 @@ export const CHARTS = [
     relation: P,
     series: ['MRR'],
     placed: [],
-    words: 'Monthly recurring revenue: the latest paid period of each subscription that renews, as an amount for a month.',
+    words:
+      'Monthly recurring revenue: the latest paid period of each subscription that renews, as an amount for a month. Of a prorated period the whole price of its plan counts.',
     symbols: [`Σ m(s) at b; ${M}`],
   },
   {

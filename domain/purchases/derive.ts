@@ -34,14 +34,15 @@ export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: 
   const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)
   const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ told }) => told))
   const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
+  const creditTold = (id: number) => of.get(id)?.find(e => e.creditTold !== undefined)?.creditTold ?? null
   const takenBackTold = (id: number) => of.get(id)?.find(e => e.takenBackTold !== undefined)?.takenBackTold ?? null
   await tx.query({
     name: 'derive-purchases',
     text: `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last,
              emitted = p.emitted || array(select jsonb_array_elements_text(d.emitted)), refund_told = coalesce(d.refund_told, p.refund_told),
-             taken_back_told = coalesce(d.taken_back_told, p.taken_back_told)
+             taken_back_told = coalesce(d.taken_back_told, p.taken_back_told), credit_told = coalesce(d.credit_told, p.credit_told)
            from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::jsonb[], $6::numeric[],
-             $7::numeric[]) d(id, access_until, run_started_at, is_last, emitted, refund_told, taken_back_told)
+             $7::numeric[], $8::numeric[]) d(id, access_until, run_started_at, is_last, emitted, refund_told, taken_back_told, credit_told)
            where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted)
              is distinct from (d.access_until, d.run_started_at, d.is_last, '[]'::jsonb)`,
     values: [
@@ -52,6 +53,7 @@ export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: 
       all.map(d => emitted(d.id)),
       all.map(d => refundTold(d.id)),
       all.map(d => takenBackTold(d.id)),
+      all.map(d => creditTold(d.id)),
     ],
   })
 }

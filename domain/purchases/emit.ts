@@ -27,6 +27,8 @@ export type Emission = {
   /** What the log says with this event of refunds, and of what was taken back of them, in sum. */
   refundTold?: string
   takenBackTold?: string
+  /** The same of credits. */
+  creditTold?: string
   /** The value, without sign; `paid`: the purchase of which it is a part, by default the event's own. */
   amount?: string
   paid?: PurchaseRow

@@ -1,4 +1,5 @@
 import { compareAmounts, minus, plus } from '../events/money.ts'
+import { creditedAmount } from '../subscriptions/credits.ts'
 import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
 import { periodOf } from '../subscriptions/recorded.ts'
 import { refundedAmount } from '../subscriptions/refund-parts.ts'
@@ -94,6 +95,16 @@ function refunds(purchase: PurchaseRow): Emission[] {
   return events
 }
 
+/** What was credited in all, as far as neither the log nor the event of an upgrade says it. A credit is never taken back. */
+function credited(purchase: PurchaseRow): Emission[] {
+  const credits = purchase.credits.filter(({ isOfUpgrade }) => !isOfUpgrade)
+  const told = creditedAmount(credits)
+  const amount = minus(told, purchase.credit_told)
+  if (compareAmounts(amount, '0') <= 0) return []
+  const { at } = credits.at(-1)!
+  return [counted(purchase, { slug: 'subscription_credited', at, told: 'credited', amount, creditTold: told }, recordedAt(purchase))]
+}
+
 /**
  * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
  * billing retry after the begin of the next period. A
@@ -112,5 +123,6 @@ export function factEvents(
     ...[...byLineage.values()].flatMap(of => renewalSwitches(of, isWaiting, now)),
     ...ready.filter(purchase => !beforeWaiting.has(purchase)).flatMap(retry),
     ...ready.flatMap(refunds),
+    ...ready.filter(({ is_subscription }) => is_subscription).flatMap(credited),
   ]
 }

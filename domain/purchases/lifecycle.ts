@@ -1,5 +1,6 @@
-import { LOYAL_DAYS, times } from '../events/money.ts'
+import { LOYAL_DAYS } from '../events/money.ts'
 import { type Link, runsOf } from '../subscriptions/access-periods.ts'
+import { creditedAmount } from '../subscriptions/credits.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS } from '../subscriptions/period.ts'
 import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
@@ -45,20 +46,17 @@ const beginnings = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
     }),
   )
 
-/** What is left of the price of a period that the next one ends, by its time. */
-function unusedPart(before: PurchaseRow, next: PurchaseRow): string {
-  const [begin, end, cut] = [before.purchased_at, before.expires_at ?? next.purchased_at, next.purchased_at].map(time => Date.parse(time))
-  const share = end! > begin! ? Math.max(0, end! - cut!) / (end! - begin!) : 0
-  return times(before.amount, share.toFixed(12))
-}
+/** What the store credited of a period when another one took its place. */
+const givenBack = ({ credits }: PurchaseRow, next: PurchaseRow): string =>
+  creditedAmount(credits.filter(({ at, isOfUpgrade }) => isOfUpgrade && Date.parse(at) === Date.parse(next.purchased_at)))
 
-/** Only on the store's word. The value of an upgrade is a part of the price of the period before. */
+/** Only on the store's word. The value of an upgrade is what was given back of the period before. */
 function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
   const { level } = purchase
   if (level === null) return []
   const event = toldOnce(purchase, 'level')
   if (level.is === 'downgrade') return [{ ...event, slug: 'subscription_downgraded' }]
-  return [{ ...event, slug: 'subscription_upgraded', amount: level.refunded ?? unusedPart(before, purchase), paid: before }]
+  return [{ ...event, slug: 'subscription_upgraded', amount: level.refunded ?? givenBack(before, purchase), paid: before }]
 }
 
 /** Only within a run: a purchase after its end is a start, whichever product it has. */

@@ -32,6 +32,8 @@ type Fact =
   | 'never_renews'
   | 'proceeds_share'
   | 'level'
+  | 'credits'
+  | 'plan'
   | 'subject'
 
 /** The columns of a purchase that stores decide. */
@@ -74,6 +76,8 @@ export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | unde
     never_renews: period.neverRenews,
     proceeds_share: period.proceedsShare,
     level: period.level,
+    credits: period.credits,
+    plan: period.plan,
     subject: period.subject,
   }
 }
@@ -110,5 +114,7 @@ export const FACT_TYPES: Record<Fact, string> = {
   never_renews: 'boolean',
   proceeds_share: 'numeric',
   level: 'jsonb',
+  credits: 'jsonb',
+  plan: 'jsonb',
   subject: 'text',
 }

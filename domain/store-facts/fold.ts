@@ -1,7 +1,9 @@
 import { compareAmounts } from '../events/money.ts'
+import type { Credit, Plan } from '../subscriptions/credits.ts'
 import type { ProductLevel } from '../subscriptions/purchase.ts'
 import { autoRenewOf, neverRenews, plannedLevels } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
+import { creditsOf } from './credits.ts'
 import { completeUntil } from './follows.ts'
 import type { Tied } from './order.ts'
 import { pricesOf } from './price.ts'
@@ -33,6 +35,8 @@ export type FoldedPeriod = {
   retry: BillingRetry
   proceedsShare: string | null
   level: ProductLevel | null
+  credits: Credit[]
+  plan: Plan | null
   /** At least one statement is the store's. */
   isOfStore: boolean
 }
@@ -94,6 +98,8 @@ export function foldLineage(
       retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1], gaveUpAt) : NO_RETRY,
       proceedsShare: period.proceedsShare ?? null,
       level: period.level ?? planned[i] ?? null,
+      credits: creditsOf(platform, period, price, i === -1 ? undefined : subscription[i + 1]),
+      plan: period.plan ?? null,
       isOfStore: period.isOfStore,
     }
   })

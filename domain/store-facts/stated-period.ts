@@ -36,6 +36,8 @@ const FIELDS = [
   'graceUntil',
   'proceedsShare',
   'level',
+  'credits',
+  'plan',
 ] as const
 
 const NO_IDS: TransactionIds = {

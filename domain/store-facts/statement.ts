@@ -1,3 +1,4 @@
+import type { Credit, Plan } from '../subscriptions/credits.ts'
 import type { ProductLevel, Store } from '../subscriptions/purchase.ts'
 import type { RefundPart } from '../subscriptions/refund-parts.ts'
 
@@ -38,6 +39,10 @@ export type PeriodSaid = {
   proceedsShare?: string
   /** On the store's word: the period is of a higher or lower level than the one before. */
   level?: ProductLevel
+  /** Everything that the store credited of the period without a refund. */
+  credits?: Credit[]
+  /** Where the period is cut or prorated. Null: it is not. */
+  plan?: Plan | null
 }
 
 export type RenewalSaid = {

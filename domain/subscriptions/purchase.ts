@@ -1,3 +1,4 @@
+import type { Credit, Plan } from './credits.ts'
 import type { RefundPart } from './refund-parts.ts'
 
 /** The stores of purchases, and the platform that events and users have for each. */
@@ -55,6 +56,9 @@ export type PurchaseRow = {
   emitted: string[]
   refund_told: string
   taken_back_told: string
+  credits: Credit[]
+  credit_told: string
+  plan: Plan | null
   subject: string | null
   proceeds_share: string | null
   level: ProductLevel | null
@@ -115,6 +119,9 @@ const STORED = [
   'emitted',
   'refund_told',
   'taken_back_told',
+  'credits',
+  'credit_told',
+  'plan',
   'subject',
   'proceeds_share',
   'level',

@@ -3236,7 +3236,7 @@ export interface components {
          * @description Of a transaction, a change of a subscription, a created or an active user.
          * @enum {string}
          */
-        AnalyticsFactKind: "trial" | "start" | "conversion" | "renewal" | "one_time" | "refund" | "change" | "user" | "active_user";
+        AnalyticsFactKind: "trial" | "start" | "conversion" | "renewal" | "one_time" | "refund" | "credit" | "change" | "user" | "active_user";
         AnalyticsFact: {
             /** @enum {string} */
             object: "analytics_fact";

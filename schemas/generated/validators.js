@@ -29164,7 +29164,7 @@ var answerAnalyticsFactList = validate204;
 var schema349 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
 var schema350 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
 var schema351 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
-var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
+var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
 function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29389,7 +29389,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
+      if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "credit" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
         const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -31531,7 +31531,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
+      if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "credit" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
         const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err8];

@@ -28,6 +28,7 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
       event.purchase.emitted.push(event.told)
       if (event.refundTold !== undefined) event.purchase.refund_told = event.refundTold
       if (event.takenBackTold !== undefined) event.purchase.taken_back_told = event.takenBackTold
+      if (event.creditTold !== undefined) event.purchase.credit_told = event.creditTold
       told.push(event)
     }
   }
@@ -68,6 +69,7 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
           emitted: [],
           refund_told: '0',
           taken_back_told: '0',
+          credit_told: '0',
           is_unmapped: false,
           known_country: null,
           known_app_version: null,

@@ -9,9 +9,9 @@ import { coefficientsOf, type NumberAsked } from './number.ts'
 /** What a fact does for a number: it is a part of its sum, or of one of the two sums of a quotient. */
 export type FactRole = 'value' | 'numerator' | 'denominator'
 
-/** By number: 1 to 6 are those of transactions. */
-export const KINDS = ['trial', 'start', 'conversion', 'renewal', 'one_time', 'refund', 'change', 'user', 'active_user'] as const
-const [CHANGE, USER, ACTIVE_USER] = [7, 8, 9]
+/** By number: 1 to 7 are those of transactions. */
+export const KINDS = ['trial', 'start', 'conversion', 'renewal', 'one_time', 'refund', 'credit', 'change', 'user', 'active_user'] as const
+const [CHANGE, USER, ACTIVE_USER] = [8, 9, 10]
 
 /** By number: 1 to 6 are those of changes. A change may also move a subscription into the filters or out of them, or only to another day's rate. */
 export const CAUSES = ['begin', 'handover', 'auto_renew', 'grace', 'retry', 'end', 'entering', 'leaving', 'exchange_rate'] as const

@@ -153,13 +153,18 @@ export function viewScan(code: ScanCode, terms: ViewTerms): ViewScan {
   switch (code) {
     case 'billed': {
       const amount = converted('t', terms)
-      return addedUp('t', transactions(terms, [...PAID, 'refund'], [unlessRefund(amount), whenRefund(amount)]), OF_AMOUNTS, STATED)
+      return addedUp(
+        't',
+        transactions(terms, [...PAID, 'credit', 'refund'], [unlessRefund(amount), whenRefund(amount)]),
+        OF_AMOUNTS,
+        STATED,
+      )
     }
     case 'refunded':
       return addedUp('t', transactions(terms, ['refund'], [converted('t', terms)]), OF_AMOUNTS, STATED)
     case 'proceeds': {
       const proceeds = proceedsOf(terms)
-      const scan = transactions(terms, [...PAID, 'refund'], [unlessRefund(proceeds), whenRefund(proceeds)])
+      const scan = transactions(terms, [...PAID, 'credit', 'refund'], [unlessRefund(proceeds), whenRefund(proceeds)])
       return addedUp('t', scan, OF_PROCEEDS, [...STATED, 'proceeds', 'proceeds_usd'])
     }
     case 'outcomes':

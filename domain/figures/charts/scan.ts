@@ -18,7 +18,8 @@ import {
 import { durationJoin, monthlyFactor, type RowCondition, sideColumn, sidesSql } from './sides.ts'
 
 const PAID = 't.kind between 2 and 5'
-const PAID_OR_BACK = 't.kind between 2 and 6'
+const CREDIT = 7
+const PAID_OR_BACK = `t.kind between 2 and ${CREDIT}`
 
 const transactionColumn = ({ columns }: ColumnAttribute): string => `t.${columns.transaction}`
 
@@ -56,13 +57,15 @@ export function amounts(context: ScanContext, kinds: string, { measured, ...part
 
 /** Kinds of what was paid. */
 export const PAYMENTS = [2, 3, 4, 5]
+/** What their amounts add up to: credits are negative. */
+const PAYMENTS_LESS_CREDITS = [...PAYMENTS, CREDIT]
 const REFUND = 6
 /** Payments and refunds of one measured column, where one kind of payment may stand for all. */
 const BACK_AND_FORTH = {
-  split: `case when t.kind = ${REFUND} then ${REFUND} else ${PAYMENTS[0]} end`,
+  split: `case when t.kind in (${REFUND}, ${CREDIT}) then t.kind else ${PAYMENTS[0]} end`,
   fineSplit: { split: 't.kind', instead: PAID_OR_BACK },
   terms: [
-    { plus: 0, within: PAYMENTS },
+    { plus: 0, within: PAYMENTS_LESS_CREDITS },
     { plus: 0, within: [REFUND] },
   ],
 }
@@ -72,7 +75,7 @@ const billed = (context: ScanContext): Scan => amounts(context, PAID_OR_BACK, { 
 const refunded = (context: ScanContext): Scan => amounts(context, 't.kind = 6', { measured: [], terms: [{ plus: 0 }] })
 
 const sold = (context: ScanContext): Scan =>
-  amounts(context, 't.kind between 1 and 5', {
+  amounts(context, `(t.kind between 1 and 5 or t.kind = ${CREDIT})`, {
     measured: [measuredCount()],
     split: 't.kind',
     terms: [{ plus: 1, within: [1] }, { plus: 1, within: [2, 3] }, { plus: 1, within: [5] }, { plus: 0 }],

@@ -21,9 +21,9 @@ export async function hasUnrated({ source, money }: ScanContext): Promise<boolea
   return (await source.query({ text })).length > 0
 }
 
-/** A refund counts as the transaction that it belongs to, unless that one is counted, too. Where refunds alone are asked for, each counts. */
+/** A refund or credit counts as the transaction that it belongs to, unless that one is counted, too. Where refunds alone are asked for, each counts. */
 const ofTransactions = ({ from }: TimeWindow): string =>
-  `greatest(1, count(case when t.kind <> 6 or t.bought_on < ${Math.floor(from / DAY)} then 1 end)) as transactions, sum(abs(t.amount)) as amount`
+  `greatest(1, count(case when t.kind not in (6, 7) or t.bought_on < ${Math.floor(from / DAY)} then 1 end)) as transactions, sum(abs(t.amount)) as amount`
 
 const OF_REFUNDS = 'count(*) as transactions, sum(abs(t.amount)) as amount'
 const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'

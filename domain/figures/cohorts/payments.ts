@@ -29,6 +29,8 @@ export type Ages = { grid: Grid; first: number }
 export type PaymentsAsked = { members: Members; mode: CohortMode; ages: Ages; money: PaidMoney; exchange: Exchange }
 
 const DAY = 86_400
+/** Kind of what was credited of a payment: a negative amount. It is no payment. */
+const CREDIT = 7
 
 /** Bits of `firsts`: of the user and of the subscription, for the first anchor. */
 const USER_BIT = 0
@@ -54,7 +56,10 @@ function paid(source: FactSource, { members, mode, ages, money, exchange }: Paym
   const age = `case when t.happened < ${own} then 0 else t.happened - ${own} end`
   const [period, which] =
     mode === 'by_days'
-      ? [dialect.divide('t.age', DAY, ages.grid.end), `t.kind between 2 and 5 and t.amount > 0 and t.happened - ${own} < ${ages.grid.end}`]
+      ? [
+          dialect.divide('t.age', DAY, ages.grid.end),
+          `(t.kind between 2 and 5 and t.amount > 0 or t.kind = ${CREDIT}) and t.happened - ${own} < ${ages.grid.end}`,
+        ]
       : ['t.renewal', `t.renewal <= ${LAST_RENEWAL}`]
   const all = dialect.tables.transactions
   const rows = mode === 'by_days' ? `(select t.*, ${age} as age from ${all} t)` : all
@@ -125,7 +130,7 @@ function summed(
   const segment = members.segments === null ? [] : ['segment']
   const keys = [...segment, 'cohort_key', 'period_key', 'bits'].map(name => `t.${name}`)
   const counts = {
-    rows: 'count(*)',
+    rows: `count(case when t.kind <> ${CREDIT} then 1 end)`,
     ...(mode === 'by_days' ? { later: 'count(t.paid_before)' } : { open: `count(case when t.open_until > ${members.now} then 1 end)` }),
     ...(exchange.isRated ? {} : { missing: `count(case when ${isMissing} then 1 end)` }),
   }

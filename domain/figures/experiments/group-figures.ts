@@ -20,6 +20,8 @@ import type { FigureRelation, FigureRow, FigureStatement } from '../source.ts'
 import { type AssignedQuery, loadAssigned } from './assigned.ts'
 
 const PAID = 't.kind between 2 and 5'
+/** Credits have negative amounts. */
+const PAID_OR_CREDIT = `(${PAID} or t.kind = 7)`
 const NEW = 't.kind in (2, 3)'
 
 /** Sums of one user. Money in millionths of the currency and beyond: see `PER_UNITS`. */
@@ -51,8 +53,8 @@ function combinationsStatement(context: ScanContext, relation: FigureRelation): 
   const amount = amountSql('t', context.money, 'whole')
   const share = `${converted(proceedsBaseSql('t', context.money), context.money, 'whole')} * (${proceedsShare('t', context.money).sql})`
   const money: Record<MoneyName, string> = {
-    sales: `case when ${PAID} then ${amount} else 0 end`,
-    proceeds: `case when ${PAID} then ${share} when t.kind = 6 then -(${share}) else 0 end`,
+    sales: `case when ${PAID_OR_CREDIT} then ${amount} else 0 end`,
+    proceeds: `case when ${PAID_OR_CREDIT} then ${share} when t.kind = 6 then -(${share}) else 0 end`,
     refunds: `case when t.kind = 6 then ${amount} else 0 end`,
   }
   const columns = [

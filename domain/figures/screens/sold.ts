@@ -17,18 +17,19 @@ export type WhichScreens = { all: true } | { screen: string }
 
 /** Kinds of transactions. */
 const PURCHASES = [2, 3, 5]
+const CREDIT = 7
 const CANCELLABLE = [1, 2]
 
 /** No renewal has a screen. A refund has that of its transaction. */
 async function scanOfScreens(context: ScanContext, which: WhichScreens): Promise<Scan> {
   const [AMOUNT, ROWS, CANCELLED] = [0, 1, 2]
-  const scan = amounts(context, 'all' in which ? 't.kind in (1, 2, 3, 5)' : 't.kind in (1, 2, 3, 5, 6)', {
+  const scan = amounts(context, 'all' in which ? 't.kind in (1, 2, 3, 5, 7)' : 't.kind in (1, 2, 3, 5, 6, 7)', {
     measured: [measuredCount(), measuredCount(`t.cancelled_at <= ${context.now}`)],
     split: 't.kind',
     terms: [
       { plus: ROWS, within: [1] },
       { plus: ROWS, within: PURCHASES },
-      { plus: AMOUNT, within: PURCHASES },
+      { plus: AMOUNT, within: [...PURCHASES, CREDIT] },
       { plus: AMOUNT, within: [6] },
       { plus: ROWS, within: CANCELLABLE },
       { plus: CANCELLED, within: CANCELLABLE },

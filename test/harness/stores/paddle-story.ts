@@ -4,8 +4,14 @@ import { type PaddleServer, paddleId } from './paddle.ts'
 const DAY_MS = 86_400_000
 const iso = (ms: number) => new Date(ms).toISOString()
 
-/** `price` in the lowest denomination for the whole quantity. */
-export type StoryItem = { product: string; price: string; quantity?: number; isOnce?: boolean }
+/**
+ * `price` in the lowest denomination for the whole quantity. `rest`: the part of a period that is charged, where a change is prorated; `unit`: what a
+ * whole one costs then.
+ */
+export type StoryItem = { product: string; price: string; quantity?: number; isOnce?: boolean; rest?: string; unit?: string }
+
+/** What is credited of the transaction before, in the lowest denomination. */
+export type Credited = { product: string; amount: string }
 
 export type PaddleStoryOptions = {
   items?: StoryItem[]
@@ -53,16 +59,20 @@ export function paddleTransaction(
     billing_period: null,
     created_at: iso(at),
     billed_at: iso(at),
-    items: items.map(({ product, isOnce = false }) => ({
-      price: { id: `pri_${product}`, product_id: product, billing_cycle: isOnce ? null : { interval: 'month', frequency: 1 } },
+    items: items.map(({ product, isOnce = false, unit }) => ({
+      price: {
+        ...{ id: `pri_${product}`, product_id: product, billing_cycle: isOnce ? null : { interval: 'month', frequency: 1 } },
+        ...(unit !== undefined && { unit_price: { amount: unit } }),
+      },
     })),
     details: {
       totals: { grand_total: String(total), earnings: String(Math.floor(total * 0.9)) },
-      line_items: items.map(({ product, price, quantity = 1 }, index) => ({
+      line_items: items.map(({ product, price, quantity = 1, rest: rate }, index) => ({
         id: paddleId('txnitm', at, number * 100 + index),
         price_id: `pri_${product}`,
         quantity,
         totals: { total: price },
+        ...(rate !== undefined && { proration: { rate } }),
       })),
     },
     payments: [{ status: 'captured', created_at: iso(at) }],
@@ -206,12 +216,12 @@ export function paddleStory(server: PaddleServer, options: PaddleStoryOptions = 
       return [push('resumed', at, {}), told('completed', at + 2000)]
     },
     /** Other items, with a charge for the rest of the period; `credited`: what was paid for before. Without a charge they count from the renewal on. */
-    changeItems(at: number, next: StoryItem[], charged: StoryItem[] = [], credited: string[] = []): PaddlePush[] {
+    changeItems(at: number, next: StoryItem[], charged: StoryItem[] = [], credited: Credited[] = []): PaddlePush[] {
       const before = latest
       items = next
       if (charged.length > 0)
         charge(at, charged, { origin: 'subscription_update', billing_period: { starts_at: iso(at), ends_at: iso(ends) } })
-      for (const product of credited) paddleAdjustment(server, before, at, { action: 'credit', product, amount: '100' })
+      for (const one of credited) paddleAdjustment(server, before, at, { action: 'credit', ...one })
       const updated = push('updated', at, { items: itemsNow()! })
       return charged.length > 0 ? [updated, told('completed', at)] : [updated]
     },

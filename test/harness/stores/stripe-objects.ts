@@ -6,7 +6,7 @@ export const seconds = (ms: number): number => Math.floor(ms / 1000)
 
 export type ItemSetup = { id: string; product: string; amount: number; quantity?: number }
 
-export const itemObject = (subscription: string, { id, product, quantity = 1 }: ItemSetup, begins: number, ends: number) =>
+export const itemObject = (subscription: string, { id, product, amount, quantity = 1 }: ItemSetup, begins: number, ends: number) =>
   ({
     id,
     object: 'subscription_item',
@@ -14,7 +14,10 @@ export const itemObject = (subscription: string, { id, product, quantity = 1 }: 
     current_period_start: begins,
     current_period_end: ends,
     metadata: {},
-    price: { id: `price_${product}`, object: 'price', product },
+    price: {
+      ...{ id: `price_${product}`, object: 'price', product, type: 'recurring', unit_amount: amount },
+      recurring: { interval: 'month', interval_count: 1 },
+    },
     quantity,
     subscription,
   }) as unknown as Stripe.SubscriptionItem

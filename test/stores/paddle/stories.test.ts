@@ -76,7 +76,7 @@ const STORIES: {
     last: 40,
     steps: [
       s => s.subscribe(START),
-      s => s.changeItems(day(10), [MAX], [MAX], ['pro']),
+      s => s.changeItems(day(10), [MAX], [MAX], [{ product: 'pro', amount: '100' }]),
       s => s.changeItems(day(15), [PRO]),
       s => s.changeItems(day(20), [MAX]),
       s => s.renew(),

@@ -7,7 +7,7 @@ export type PaddlePrice = {
   id?: string
   product_id?: string
   /** Absent or null: charged once. */
-  billing_cycle?: object | null
+  billing_cycle?: { interval?: string; frequency?: number } | null
   unit_price?: { amount?: string; currency_code?: string }
 }
 
@@ -32,7 +32,7 @@ export type PaddleLine = {
   id?: string
   price_id?: string
   quantity?: number
-  proration?: { billing_period?: PaddlePeriod | null } | null
+  proration?: { rate?: string; billing_period?: PaddlePeriod | null } | null
   /** With tax, after the discount, for the whole quantity. */
   totals?: { total?: string } | null
   product?: { id?: string } | null

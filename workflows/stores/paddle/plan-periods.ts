@@ -5,7 +5,8 @@ import { countryOf, secondOf, stated } from '../said.ts'
 import type { PaddleAdjustment, PaddleTransaction } from './answers.ts'
 import { type ChargedItem, type ChargedPlan, chargedItems, isPlanChange, paddleBilledAt } from './charged-items.ts'
 import { paddleAmount, paddlePrice, paddleShare } from './money.ts'
-import { refundOfItem } from './refunds.ts'
+import { cutPlan, proratedPlan } from './plan.ts'
+import { creditsOfItem, refundOfItem } from './refunds.ts'
 
 /** A charged plan with its period; times in ms. */
 export type PlanPeriod = { plan: ChargedPlan; begins: number; ends: number; isFree: boolean }
@@ -117,8 +118,12 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     const end = endBefore(next, period)
     const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
     const common = { kind: 'period', origin: 'api', subject, ids } as const
+    const charge = paddleChargeSaid(plan, adjustments)
+    const cut = end !== undefined && end < ends && !isFree ? cutPlan(charge.price, period) : null
     const said = stated<PeriodSaid>({
-      ...paddleChargeSaid(plan, adjustments),
+      ...charge,
+      credits: creditsOfItem(adjustments, plan),
+      plan: (isFree ? null : proratedPlan(plan)) ?? cut,
       isSubscription: true,
       begins: secondOf(begins),
       ends: end === undefined ? undefined : secondOf(end),

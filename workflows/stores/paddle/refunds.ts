@@ -1,4 +1,5 @@
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
+import type { Credit } from '../../../domain/subscriptions/credits.ts'
 import { periodTime } from '../google/values.ts'
 import type { PaddleAdjustment } from './answers.ts'
 import type { ChargedItem } from './charged-items.ts'
@@ -16,7 +17,7 @@ function partOf({ items = [] }: PaddleAdjustment, { lines }: ChargedItem): bigin
 
 /**
  * What was given back of a charged product, refunds and chargebacks together; null: nothing. A chargeback that was won says `reversed`, and an
- * adjustment of its own says `chargeback_reverse`: together they count once. Credits, warnings, and what is pending or rejected give nothing back.
+ * adjustment of its own says `chargeback_reverse`: together they count once. Warnings, and what is pending or rejected give nothing back.
  */
 export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem, price: bigint | null): PeriodSaid['refund'] {
   const own = adjustments.filter(({ transaction_id }) => transaction_id === item.transaction.id)
@@ -37,4 +38,24 @@ export function refundOfItem(adjustments: PaddleAdjustment[], item: ChargedItem,
   const last = parts.at(-1)
   if (amount <= 0n || last === undefined) return null
   return { at: last.at, amount: price !== null && amount < price ? paddlePrice(amount, currency) : null, parts }
+}
+
+/** What was credited of a charged product to the customer's balance, as for the unused rest of a plan, less what was taken back of it. */
+export function creditsOfItem(adjustments: PaddleAdjustment[], item: ChargedItem): Credit[] {
+  const own = adjustments.filter(one => one.transaction_id === item.transaction.id && one.status === 'approved' && partOf(one, item) > 0n)
+  let reversed = sum(own.filter(({ action }) => action === 'credit_reverse').map(one => partOf(one, item)))
+  const latestFirst = own
+    .filter(({ action }) => action === 'credit')
+    .flatMap(one => {
+      const at = periodTime(one.created_at)
+      return at === undefined ? [] : [{ at, units: partOf(one, item) }]
+    })
+    .sort((a, b) => (a.at < b.at ? 1 : -1))
+  return latestFirst
+    .flatMap(({ at, units }) => {
+      const taken = reversed < units ? reversed : units
+      reversed -= taken
+      return units === taken ? [] : [{ at, amount: paddlePrice(units - taken, item.transaction.currency_code) }]
+    })
+    .reverse()
 }

@@ -3,7 +3,8 @@ import type { KnownInvoice, KnownSubscription } from './ask-subscription.ts'
 
 /**
  * What a paid invoice charges for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a period, after a
- * change. `isRegular`: the one period of the item that the invoice is there for. `key`: its name within the invoice.
+ * change. `isRegular`: the one period of the item that the invoice is there for. `key`: its name within the invoice. `undiscounted`: the amounts of the
+ * lines alone, without discounts and the tax that comes on top. `planPrice`: the id of the price of the plan.
  */
 export type ChargedPeriod = {
   key: string
@@ -12,6 +13,9 @@ export type ChargedPeriod = {
   begins: number
   ends: number
   price: bigint
+  undiscounted: bigint
+  planPrice: string | undefined
+  quantity: number
   isProration: boolean
   isRegular: boolean
   of: KnownInvoice
@@ -29,6 +33,11 @@ export const linePrice = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLin
   BigInt(amount) -
   sum(discount_amounts?.map(discount => discount.amount)) +
   sum(taxes?.filter(({ tax_behavior }) => tax_behavior === 'exclusive').map(tax => tax.amount))
+
+const priceIdOf = ({ pricing }: Stripe.InvoiceLineItem): string | undefined => {
+  const price = pricing?.price_details?.price
+  return typeof price === 'string' ? price : price?.id
+}
 
 type ItemLine = { item: string; product: string; isProration: boolean }
 
@@ -58,14 +67,20 @@ function ofInvoice(known: KnownSubscription, of: KnownInvoice): Charged {
     if (!found) continue
     const { start: begins, end: ends } = line.period
     const price = linePrice(line)
+    const undiscounted = BigInt(line.amount)
     if (found.isProration && price <= 0n) {
       credits.push({ item: found.item, at: begins, units: -price, invoice: of.invoice.id })
       continue
     }
     const key = [found.item, begins, ends, found.isProration].join()
     const group = groups.get(key)
-    if (group) group.price += price
-    else groups.set(key, { ...found, key, begins, ends, price, isRegular: false, of })
+    if (group) {
+      group.price += price
+      group.undiscounted += undiscounted
+    } else {
+      const planPrice = priceIdOf(line)
+      groups.set(key, { ...found, key, begins, ends, price, undiscounted, planPrice, quantity: line.quantity ?? 1, isRegular: false, of })
+    }
   }
   const periods = [...groups.values()].filter(({ price, begins, ends }) => price >= 0n && ends > begins)
   for (const item of new Set(periods.map(period => period.item))) regularOf(periods.filter(period => period.item === item)).isRegular = true

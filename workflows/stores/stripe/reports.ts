@@ -3,10 +3,12 @@ import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import { type Charged, chargedPeriods } from './charged-periods.ts'
+import { stripeCredits } from './credits.ts'
 import { type ItemLineage, itemLineages, type LineagePeriod } from './item-lineages.ts'
 import { lastPeriodSaid } from './last-period.ts'
 import { stripeLevel } from './level.ts'
 import { stripeAmount, stripeCurrency } from './money.ts'
+import { stripePlan } from './plan.ts'
 import { stripeRefund } from './refunds.ts'
 import { stripeRenewalStatements } from './renewal-statements.ts'
 import { invoiceIds, invoiceSubject } from './subjects.ts'
@@ -39,9 +41,10 @@ function countryIn({ customer, subscription }: KnownSubscription, { invoice, pay
 function periodSaid(
   known: KnownSubscription,
   period: LineagePeriod,
-  before: LineagePeriod | undefined,
-  { periods, credits }: Charged,
+  { before, next }: { before: LineagePeriod | undefined; next: LineagePeriod | undefined },
+  charged: Charged,
 ): PeriodSaid {
+  const { periods, credits } = charged
   const { invoice } = period.of
   const currency = stripeCurrency(invoice.currency)
   const renewal = isRenewal(period, before)
@@ -59,6 +62,8 @@ function periodSaid(
     country: countryIn(known, period.of),
     refund: stripeRefund(period, periods, currency),
     level: stripeLevel(period, before, credits, currency),
+    credits: stripeCredits(period, charged, currency, next && stripeLevel(next, period, credits, currency) ? next.begins : undefined),
+    plan: stripePlan(known, period, charged, currency),
   })
 }
 
@@ -69,7 +74,7 @@ function reportOf(known: KnownSubscription, { lineage, isMain, periods }: ItemLi
   const statements = periods.map((period, i): PeriodStatement => {
     const { item, isRegular, begins, of } = period
     const subject = invoiceSubject(of.invoice.id, item, isMain, isRegular ? null : begins)
-    const said = periodSaid(known, period, periods[i - 1], charged)
+    const said = periodSaid(known, period, { before: periods[i - 1], next: periods[i + 1] }, charged)
     const state = period === last ? lastPeriodSaid(known, period, isOwned) : {}
     return {
       kind: 'period',

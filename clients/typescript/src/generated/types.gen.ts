@@ -12,7 +12,7 @@ export type AnalyticsFactRole = 'value' | 'numerator' | 'denominator';
 /**
  * Of a transaction, a change of a subscription, a created or an active user.
  */
-export type AnalyticsFactKind = 'trial' | 'start' | 'conversion' | 'renewal' | 'one_time' | 'refund' | 'change' | 'user' | 'active_user';
+export type AnalyticsFactKind = 'trial' | 'start' | 'conversion' | 'renewal' | 'one_time' | 'refund' | 'credit' | 'change' | 'user' | 'active_user';
 
 export type AnalyticsFact = {
     object: 'analytics_fact';

@@ -1,0 +1,38 @@
+import { scaled } from '../../../domain/decimal.ts'
+import type { Plan } from '../../../domain/subscriptions/credits.ts'
+import type { PaddleLine, PaddlePrice } from './answers.ts'
+import type { ChargedItem } from './charged-items.ts'
+import { paddleAmount, paddlePrice } from './money.ts'
+
+const DAY_MS = 86_400_000
+const DAYS_OF: Record<string, number> = { day: 1, week: 7, month: 30, year: 365 }
+const RATE_DIGITS = 9
+const WHOLE = 10n ** BigInt(RATE_DIGITS)
+
+/** What a prorated line costs for a whole period, in the lowest denomination: its price where that agrees with the line, else by the rate of the line. */
+function wholeOf({ totals, proration, quantity = 1 }: PaddleLine, price: PaddlePrice | undefined): bigint | null {
+  const total = paddleAmount(totals?.total)
+  const rate = /^0?\.\d+$|^1(\.0+)?$/.test(proration?.rate ?? '') ? scaled(proration!.rate!, RATE_DIGITS) : 0n
+  if (total === null || rate <= 0n) return null
+  const unit = paddleAmount(price?.unit_price?.amount)
+  const listed = unit === null ? null : unit * BigInt(quantity)
+  const off = listed === null ? null : listed * rate - total * WHOLE
+  if (off !== null && off < 2n * WHOLE && off > -2n * WHOLE) return listed
+  return (2n * total * WHOLE + rate) / (2n * rate)
+}
+
+/** The plan of a change that is charged for the rest of a period; null: nothing is prorated, or the plan is not known. */
+export function proratedPlan({ transaction: { items = [], currency_code: currency }, lines }: ChargedItem): Plan | null {
+  const priceOf = ({ price_id }: PaddleLine) =>
+    items.find(({ price }) => price?.id !== undefined && price.id === price_id)?.price ?? undefined
+  const { interval = '', frequency = 1 } = lines.map(priceOf).find(price => price?.billing_cycle)?.billing_cycle ?? {}
+  const days = DAYS_OF[interval]
+  const whole = lines.map(line => wholeOf(line, priceOf(line)))
+  if (days === undefined || whole.includes(null)) return null
+  const units = whole.reduce<bigint>((all, one) => all + one!, 0n)
+  return units > 0n ? { price: paddlePrice(units, currency), days: days * frequency } : null
+}
+
+/** The plan of a period that another one cuts. `price`: what was charged; null: nothing, or nobody knows. */
+export const cutPlan = (price: string | undefined, { begins, ends }: { begins: number; ends: number }): Plan | null =>
+  price === undefined ? null : { price, days: Math.max(1, Math.round((ends - begins) / DAY_MS)) }
