@@ -58,7 +58,10 @@ export const CHARTS = [
     placed: BY_BILLING,
     words:
       'Amounts of paid transactions by their purchase, minus what was credited of them and refunded amounts, by the credit and the refund; together with the refunds: gross sales.',
-    symbols: ['Σ amount(t), purchased in [a, b) − Σ credited(t), credited in [a, b) − Σ refunded(t), refunded in [a, b)', 'Σ refunded(t), refunded in [a, b)'],
+    symbols: [
+      'Σ amount(t), purchased in [a, b) − Σ credited(t), credited in [a, b) − Σ refunded(t), refunded in [a, b)',
+      'Σ refunded(t), refunded in [a, b)',
+    ],
   },
   {
     ...ALL,
