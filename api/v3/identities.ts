@@ -1,5 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
 import { findAppUser } from '../../domain/customers/app-user.ts'
+import { claimNamed } from '../../domain/purchases/claim-named.ts'
+import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import { createIdentifiedUser, findIdentity, type Identity, type LinkOutcome, linkIdentity } from '../../domain/users/identity.ts'
 import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -26,20 +28,26 @@ const REFUSED: Record<Exclude<LinkOutcome, 'linked'>, () => V3Problem> = {
 
 type Call = V3Call<'v3CreateIdentity'>
 
-/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. */
-const record = (tx: Tx, { trail }: Call, environment: number, { id, user_id }: Identity) =>
-  audit(tx, { ...trail, environment }, { resource: 'identity', id, after: { id, user_id }, user: user_id })
+/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. What a store has told of the identity is the user's. */
+async function record(tx: Tx, { trail }: Call, environment: number, { id, user_id }: Identity): Promise<void> {
+  await audit(tx, { ...trail, environment }, { resource: 'identity', id, after: { id, user_id }, user: user_id })
+  await claimNamed(tx, environment, [{ id: user_id, identity: id }])
+}
 
 async function link(call: Call, user_id: string): Promise<Identity> {
   const { path, owner, db } = call
   const user = await findAppUser(db, [owner.environment, owner.otherEnvironment], user_id)
   if (!user) throw noSuchUser()
   const made = { id: path.identity_id, user_id }
-  const outcome = await transaction(db, async tx => {
-    const outcome = await linkIdentity(tx, user.environment, made.id, user_id)
-    if (outcome === 'linked') await record(tx, call, user.environment, made)
-    return outcome
-  })
+  const outcome = await transaction(
+    db,
+    async tx => {
+      const outcome = await linkIdentity(tx, user.environment, made.id, user_id)
+      if (outcome === 'linked') await record(tx, call, user.environment, made)
+      return outcome
+    },
+    isReportConflict,
+  )
   if (outcome !== 'linked') throw REFUSED[outcome]()
   return made
 }
@@ -49,12 +57,16 @@ async function linkNewUser(call: Call): Promise<Identity> {
   const id = path.identity_id
   // Clients repeat this at each start of the app: most of the time it opens no transaction.
   if (await findIdentity(db, [environment], id)) throw taken()
-  return transaction(db, async tx => {
-    const user_id = await createIdentifiedUser(tx, environment, id)
-    if (user_id === null) throw taken()
-    await record(tx, call, environment, { id, user_id })
-    return { id, user_id }
-  })
+  return transaction(
+    db,
+    async tx => {
+      const user_id = await createIdentifiedUser(tx, environment, id)
+      if (user_id === null) throw taken()
+      await record(tx, call, environment, { id, user_id })
+      return { id, user_id }
+    },
+    isReportConflict,
+  )
 }
 
 export const v3CreateIdentity = atKey('v3CreateIdentity', async call =>

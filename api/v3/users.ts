@@ -1,6 +1,9 @@
 import type { AppUser } from '../../domain/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
+import { claimNamed } from '../../domain/purchases/claim-named.ts'
+import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import { createChosenUser, type User } from '../../domain/users/user.ts'
+import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { unixSeconds } from '../time.ts'
 import { ENVIRONMENT_WORD } from '../words.ts'
@@ -22,7 +25,12 @@ export const v3CreateUser = atKey('v3CreateUser', async ({ path: { id }, body, o
   const kind = body?.environment ? KIND[body.environment] : owner.environmentKind
   const environments = environmentsOf(owner)
   const chosen = { project: owner.project, environment: environments[kind], among: Object.values(environments), id }
-  const made = await transaction(db, tx => createChosenUser(tx, chosen))
+  const create = async (tx: Tx) => {
+    const made = await createChosenUser(tx, chosen)
+    if (made) await claimNamed(tx, chosen.environment, [{ id, identity: null }])
+    return made
+  }
+  const made = await transaction(db, create, isReportConflict)
   if (!made) throw new V3Problem('already_exists', 'User with given uid already exists')
   return user(made, kind)
 })

@@ -1,5 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
+import { claimNamed } from '../../domain/purchases/claim-named.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { createIdentity, getIdentity, type Identity } from '../../domain/users/identity.ts'
 import { listProperties, type Property, propertyErrors, requireSaved, setProperties } from '../../domain/users/properties.ts'
@@ -34,6 +35,7 @@ const identity = ({ id, user_id }: Identity) => ({ object: 'identity' as const, 
 export const v4CreateIdentity = inTransaction('v4CreateIdentity', async ({ body, environment, trail, tx }) => {
   const made = identity(await createIdentity(tx, environment, body.identity_id, body.user_id ?? null))
   await audit(tx, trail, { resource: 'identity', id: made.id, after: made, user: made.user_id })
+  await claimNamed(tx, environment, [{ id: made.user_id, identity: made.id }])
   return { body: made }
 })
 

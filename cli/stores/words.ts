@@ -37,6 +37,8 @@ const ALERTS: Record<string, string> = {
     'in Play Console give the service account "View financial data, orders, and cancellation survey responses"; until then prices and refunds are guessed',
   push_missing: 'a sweep brought what no push had brought: enter the address at the store, see "stores check" and "stores test"',
   price_unknown: 'a purchase counts as free, because nobody has told its price: send it with the purchase, or connect the store',
+  bought_by_another_account:
+    'another account (named last) has bought while the first user had access, and the transfer policy keeps the purchase there: "stores transfer" gives it away',
   lineage_conflict:
     'the store calls two lineages one, but they have different owners: "stores status --lineage" shows them, "stores transfer" gives them to one user',
 }

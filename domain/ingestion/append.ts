@@ -11,6 +11,7 @@ import { appendEntries } from '../events/write.ts'
 import { isScreenEvent } from '../facts/read-lives.ts'
 import { HISTORY_MS } from '../limits.ts'
 import { mark, markStored, markViewers } from '../marks/mark.ts'
+import { claimNamed, type NamedUser } from '../purchases/claim-named.ts'
 import { isFact } from '../subscriptions/posted.ts'
 import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
 import { findDurations } from './period-end.ts'
@@ -53,7 +54,7 @@ export async function appendItems(
   const durations = await findDurations(tx, environment, wellFormed)
   const { results, repeats, newItems } = validateItems(items, found, durations)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
-  await createNewUsers(tx, environment, fresh, found.now)
+  const created = await createNewUsers(tx, environment, fresh, found.now)
 
   const changed = new Map<string, UserTraits>()
   // Users whose facts change with what is first known of them.
@@ -80,6 +81,7 @@ export async function appendItems(
   await updateUsers(tx, environment, entries, changed)
   await markChanged(tx, environment, entries, rooted)
   await before(entries)
+  await claimNamed(tx, environment, created)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
   return results as ItemResult[]
 }
@@ -106,15 +108,16 @@ async function dropKnownTransactions(
   })
 }
 
-/** Creates the users that do not exist yet, or finds those that a concurrent writer created first, and sets their ids. */
-async function createNewUsers(tx: Tx, environment: Environment, newItems: NewItem[], now: number): Promise<void> {
+/** Creates the users that do not exist yet, or finds those that a concurrent writer created first, and sets their ids. Gives those who are new. */
+async function createNewUsers(tx: Tx, environment: Environment, newItems: NewItem[], now: number): Promise<NamedUser[]> {
   const users = [...new Set(newItems.flatMap(({ user }) => (user && user.id === '' ? [user] : [])))]
-  if (users.length === 0) return
+  if (users.length === 0) return []
   const identities = users.map(user => user.identity_id!)
   const created = await createIdentifiedUsers(tx, environment, identities)
   const existing = identities.filter(identity => !created.has(identity))
   const found = await findUsers(tx, environment, 'identity_id', existing)
   for (const user of users) Object.assign(user, found.get(user.identity_id!) ?? { id: created.get(user.identity_id!), last_seen_at: now })
+  return [...created].map(([identity, id]) => ({ id, identity }))
 }
 
 const viewsOf = (entries: Entry[]) => entries.filter(({ user, item }) => user !== null && isScreenEvent(item.event_name))

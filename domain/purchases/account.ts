@@ -12,6 +12,14 @@ function candidatesOf(platform: Store, account: string): string[] {
   return [`QON_${lower.replaceAll('-', '')}`, account, lower]
 }
 
+const USER_ID = /^QON_[0-9a-f]{32}$/
+
+/** The account ids, in lower case, that may stand for a user id or an identity: the reverse of `candidatesOf`, without regard to case. */
+export const accountsOf = (name: string): string[] => [
+  name.toLowerCase(),
+  ...(USER_ID.test(name) ? [name.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')] : []),
+]
+
 /** The user of the environment that an app has named to the store: by the user's id, else by the identity. Null: an unknown one. */
 export async function userOfAccount(tx: Tx, environment: Environment, platform: Store, account: string | null): Promise<string | null> {
   if (account === null || account === '') return null

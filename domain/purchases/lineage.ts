@@ -34,7 +34,7 @@ export async function lockLineage(tx: Tx, environment: Environment, platform: St
   }
 }
 
-async function transferPolicy(tx: Tx, environment: Environment): Promise<TransferPolicy> {
+export async function transferPolicy(tx: Tx, environment: Environment): Promise<TransferPolicy> {
   const { rows } = await tx.query<{ policy: TransferPolicy }>(
     'select p.transfer_policy as policy from projects p join environments e on e.project = p.id where e.id = $1',
     [environment],

@@ -7,6 +7,7 @@ import { TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers } from '../users/user.ts'
 import { userOfAccount } from './account.ts'
 import { requestAcknowledgements } from './acknowledgement.ts'
+import { passToBuyer } from './bought-by-another.ts'
 import { isTransactionConflict } from './create.ts'
 import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
 import { purchasesOfLineage } from './record.ts'
@@ -35,8 +36,8 @@ async function accountOf(tx: Tx, environment: Environment, { platform, reports }
 /**
  * Records what stores said, whoever asked or was told: notifications, refreshes, sweeps. Locks lineages, then users; writes statements, purchases,
  * owners, and everything that is derived from them; appends the due events as its last statement, so call it last in a transaction, and repeat the
- * transaction after `isReportConflict`. Reports never move a lineage from one user to another; a lineage without owner is given to the account
- * that the app named to the store, if there is one, or to `attachTo`, who must exist. Statements that are known already change nothing. `isConnected`: the store can be asked.
+ * transaction after `isReportConflict`. A lineage without owner is given to the account that the app named to the store, if there is one, or to
+ * `attachTo`, who must exist. Only a new purchase of another account moves a lineage from one user to another (`passToBuyer`). Statements that are known already change nothing. `isConnected`: the store can be asked.
  * `beforeTelling`: what else belongs to the transaction, between the purchases and what follows from them; an error undoes it all.
  */
 export async function recordReports(
@@ -49,8 +50,10 @@ export async function recordReports(
   const owners = groups.flatMap(group => ownerOf(group) ?? [])
   const accounts: string[] = []
   const posted: string[] = []
+  const named = async (group: LockedReports) =>
+    attachTo === undefined ? accountOf(tx, environment, group) : ownerOf(group) === null ? attachTo : null
   for (const group of groups) {
-    const account = ownerOf(group) === null ? (attachTo ?? (await accountOf(tx, environment, group))) : null
+    const account = await named(group)
     if (account !== null) accounts.push(account)
     posted.push(...(await postedUsersOf(tx, environment, group.platform, group.reports.flatMap(transactionsOfReport))))
   }
@@ -58,15 +61,19 @@ export async function recordReports(
   const recorded: RecordedLineage[] = []
   for (const group of groups) {
     // Again: the account's user may have been erased before it was locked.
-    const account = ownerOf(group) === null && accounts.length > 0 ? (attachTo ?? (await accountOf(tx, environment, group))) : null
-    const owner = account !== null && accounts.includes(account) ? account : null
-    const written = await writeReports(tx, environment, group, { isConnected, owner, triggers })
-    recorded.push(written)
-    if (written.owner !== null) await updateTraitsOf(tx, environment, written)
+    const found = accounts.length > 0 ? await named(group) : null
+    const account = found !== null && accounts.includes(found) ? found : null
+    const written = await writeReports(tx, environment, group, { isConnected, owner: account, triggers })
+    const isOther = account !== null && written.owner !== account && !group.isConflict
+    const bought = isOther ? await passToBuyer(tx, environment, written, group, account) : null
+    const passed = { ...written, owner: bought?.by === 'transfer' ? bought.account : written.owner, bought }
+    recorded.push(passed)
+    if (passed.owner !== null) await updateTraitsOf(tx, environment, passed)
   }
   if (isConnected) await requestAcknowledgements(tx, environment, ownedPlayLineages(groups, recorded))
   await beforeTelling?.(recorded)
-  const concerned = [...new Set([...recorded.flatMap(({ owner }) => owner ?? []), ...posted])].sort()
+  const parties = recorded.flatMap(({ owner, bought }) => [owner, bought?.owner ?? null, bought?.account ?? null])
+  const concerned = [...new Set([...parties.filter(user => user !== null), ...posted])].sort()
   if (concerned.length > 0) await refold(tx, environment, concerned)
   return recorded
 }

@@ -5,6 +5,7 @@ import { type StatedPeriod, statedPeriods } from '../store-facts/stated-period.t
 import type { Statement } from '../store-facts/statement.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import type { Bought } from './bought-by-another.ts'
 import { giveLineage } from './lineage.ts'
 import { withLinkedTypes } from './linked.ts'
 import { type LockedReports, ownerOf } from './locked-reports.ts'
@@ -21,7 +22,8 @@ export type ClaimedTransaction = { subject: string; said: Statement[]; screen: s
 /**
  * What became of the reports about one lineage. `purchases`: the ids of the recorded transactions by subject. `isConflict`: two lineages with
  * different owners are one for the store. `unpriced`: subjects of transactions that count as free because nobody states their price. `unmapped`:
- * products of the store that no product links. `isComplete`: no period that led to the last one can be missing.
+ * products of the store that no product links. `isComplete`: no period that led to the last one can be missing. `added`: the subjects of transactions that
+ * were recorded for the first time. `bought`: a purchase of another account than the owner's.
  */
 export type RecordedLineage = {
   lineage: number
@@ -33,6 +35,8 @@ export type RecordedLineage = {
   unpriced: string[]
   unmapped: string[]
   isComplete: boolean
+  added: ReadonlySet<string>
+  bought: Bought | null
 }
 
 export type Writing = { isConnected: boolean; owner: string | null; claimed?: ClaimedTransaction; triggers: boolean }
@@ -57,6 +61,7 @@ async function writeLineage(
   const names = reports.flatMap(report => [report.lineage, ...report.aliases]).filter(name => name !== lineage.name)
   await addAliases(tx, environment, platform, lineage.id, names)
   if (owner !== null && ownerOf(group) === null) await giveLineage(tx, lineage.id, owner)
+  if (owner === null && ownerOf(group) === null) await keepAccount(tx, lineage.id, reports)
   const times = (of: typeof reports) => of.flatMap(({ statements }) => statements.filter(isOfStore).map(({ statedAt }) => statedAt))
   const [stated, whole] = [latest(times(reports)), latest(times(reports.filter(({ isWhole }) => isWhole)))]
   const { rows } = await tx.query<{ whole_until: number | null }>({
@@ -66,6 +71,12 @@ async function writeLineage(
     values: [lineage.id, isConnected, stated === null ? null : iso(stated), whole === null ? null : iso(whole)],
   })
   return rows[0]!.whole_until
+}
+
+/** For whoever is created later: the account that the app has named to the store. */
+async function keepAccount(tx: Tx, lineage: number, reports: LockedReports['reports']): Promise<void> {
+  const account = reports.findLast(({ accountId }) => accountId)?.accountId
+  if (account) await tx.query('update lineages set account = $2 where id = $1 and account is distinct from $2', [lineage, account])
 }
 
 type Folded = { folded: FoldedLineage; matched: Map<string, PurchaseRow> }
@@ -174,5 +185,7 @@ export async function writeReports(tx: Tx, environment: Environment, group: Lock
     unpriced: periods.filter(({ isPriceKnown }) => !isPriceKnown).map(({ subject }) => subject),
     unmapped: await unmappedProducts(tx, lineage.id),
     isComplete: folded.periods.every(({ begins }) => folded.completeUntil !== null && Date.parse(begins) <= folded.completeUntil),
+    added: new Set(added.map(([subject]) => subject)),
+    bought: null,
   }
 }

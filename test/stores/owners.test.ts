@@ -3,10 +3,12 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { recordReports } from '../../domain/purchases/record-reports.ts'
 import { transferLineage } from '../../domain/purchases/transfer.ts'
 import { transaction } from '../../store/transaction.ts'
+import { item } from '../harness/events.ts'
 import { appleSubscription, MONTH_MS } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
 import { openShop } from '../harness/stores/sale.ts'
+import { until } from '../harness/until.ts'
 
 // Whose a lineage is, where claims of apps and notifications of the stores come beside each other.
 
@@ -162,20 +164,41 @@ describe('an account that nobody has when Apple names it', () => {
     expect(await toldOf(id)).toEqual(expected(begin))
   })
 
-  test('the next notification attaches it to the user who has the identity by then', async () => {
+  const post = (path: string, body: object, key = stores.project.secret) => stores.good('POST', path, body, key)
+  const BECOMES_KNOWN: [string, () => Promise<unknown>][] = [
+    ['an identity is created', () => post('/v4/identities', { identity_id: identity })],
+    ['a user gets the identity', async () => post('/v4/identities', { identity_id: identity, user_id: (await stores.user()).id })],
+    ['an app names it (v3)', () => post(`/v3/identities/${identity}`, {}, stores.project.projectKey)],
+    ['an app chooses it as the id of a user (v3)', () => post(`/v3/users/${identity}`, {}, stores.project.projectKey)],
+    [
+      'an event comes of it',
+      () => post('/v4/events', { events: [item({ event_name: 'opened', identity_id: identity, happened_at: new Date().toISOString() })] }),
+    ],
+  ]
+
+  test.each(BECOMES_KNOWN)('%s: the purchase is its own at once, and told once', async (_, become) => {
     const { subscription, begin } = await unowned()
-    const { id } = await stores.user()
-    await stores.good('POST', '/v4/identities', { identity_id: identity, user_id: id })
-    await stores.pushApple(subscription.posted('DID_RENEW', null, begin + MONTH_MS + 1))
-    await stores.settled()
-    expect(await ownersOf()).toEqual([id])
-    expect(await toldOf(id)).toEqual(expected(begin))
+    await become()
+    const [owner, ...others] = await ownersOf()
+    expect([typeof owner, others]).toEqual(['string', []])
+    expect(await hasAccess(owner!)).toBe(true)
+    const told = async () => (await toldOf(owner!)).filter(({ name }) => name !== 'opened')
+    expect(await told()).toEqual(expected(begin))
     // What is older than 72 hours starts no automation and goes to no integration.
-    const { rows } = await stores.api.pool.query<{ name: string; triggers: boolean }>(
-      'select name, triggers from events where user_id = $1 order by name',
-      [id],
+    const { rows } = await stores.api.pool.query<{ triggers: boolean }>(
+      `select triggers from events where user_id = $1 and name <> 'opened' order by name`,
+      [owner],
     )
     expect(rows.map(({ triggers }) => triggers)).toEqual([false, true, false, false])
+    await stores.pushApple(subscription.posted('DID_RENEW', null, begin + MONTH_MS + 1))
+    await stores.settled()
+    expect(await told()).toEqual(expected(begin))
+  })
+
+  test('another environment’s user of the same name gets nothing', async () => {
+    await unowned()
+    await post('/v4/identities', { identity_id: identity }, stores.project.sandbox)
+    expect(await ownersOf()).toEqual([null])
   })
 
   test('an operation that attaches it to a user does so, too, and leaves a lineage with an owner where it is', async () => {
@@ -195,6 +218,63 @@ describe('an account that nobody has when Apple names it', () => {
     expect((await attach(ben.id))[0]!.owner).toBe(ann.id)
     expect(await toldOf(ann.id)).toEqual(expected(begin))
     expect(await toldOf(ben.id)).toEqual([])
+  })
+})
+
+/** Nothing is heard for an hour: what waits for words that were late is told. */
+async function quietHour(user: string, last: string): Promise<void> {
+  await stores.api.pool.query(
+    `update purchases set created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour' where environment = $1`,
+    [stores.project.production],
+  )
+  await stores.hurry()
+  await until(`${last} is told`, async () => (await namesOf(user)).includes(last) || undefined)
+}
+
+describe('a new purchase that the store states for another account', () => {
+  /** Ann's subscription ended ten days ago, or goes on; Ben buys it again on the same store account. */
+  async function rebought({ isOver }: { isOver: boolean }, policyName: string) {
+    await openShop(stores, 'apple')
+    await policy(policyName)
+    const [ann, ben] = [await stores.user(), await stores.user()]
+    const subscription = appleSubscription(stores.chain, { account: ann.account })
+    const begun = Date.now() - (isOver ? MONTH_MS + 10 * DAY : DAY * 5)
+    const notifications = [subscription.subscribe(begun), ...(isOver ? [subscription.expire(begun + MONTH_MS + 60_000, 'VOLUNTARY')] : [])]
+    for (const one of notifications) expect(await stores.pushApple(one)).toBe(200)
+    await stores.settled()
+    expect(await accessOf([ann.id, ben.id])).toEqual([!isOver, false])
+    if (isOver) await quietHour(ann.id, 'subscription_expired')
+    const bought = subscription.subscribe(Date.now() - 3_600_000, { appAccountToken: ben.account })
+    expect(await stores.pushApple(bought)).toBe(200)
+    await stores.settled()
+    return { ann: ann.id, ben: ben.id }
+  }
+
+  test.each(['keep', 'share', 'transfer'])('after the end it is the buyer’s, with the policy %s', async name => {
+    const { ann, ben } = await rebought({ isOver: true }, name)
+    expect(await accessOf([ann, ben])).toEqual([false, true])
+    expect(await ownersOf()).toEqual([ben])
+    expect(await namesOf(ann)).toEqual(['subscription_started', 'subscription_expired', 'subscription_canceled'])
+    expect(await namesOf(ben)).toEqual(['subscription_started'])
+    expect(await stores.alerts()).toEqual([])
+    const { rows } = await stores.api.pool.query(
+      `select actor_kind, user_id, before ->> 'user_id' as former from audit_log where environment = $1 and resource = 'lineage'`,
+      [stores.project.production],
+    )
+    expect(rows).toEqual([{ actor_kind: 'system', user_id: ben, former: ann }])
+  })
+
+  test.each([
+    ['keep', [true, false]],
+    ['share', [true, true]],
+    ['transfer', [false, true]],
+  ] as const)('while the first user has access the policy decides: %s', async (name, access) => {
+    const { ann, ben } = await rebought({ isOver: false }, name)
+    expect(await accessOf([ann, ben])).toEqual(access)
+    expect(await ownersOf()).toEqual([name === 'transfer' ? ben : ann])
+    expect((await stores.alerts()).map(alert => alert.replace(/ .*? /, ' '))).toEqual(
+      name === 'keep' ? [`bought_by_another_account ${ann} ${ben}`] : [],
+    )
   })
 })
 

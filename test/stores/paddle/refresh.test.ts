@@ -20,6 +20,8 @@ test('a purchase: its transaction is the period, the subscription says whether i
       price: '10',
       country: 'DE',
       refund: null,
+      credits: [],
+      plan: null,
       proceedsShare: '0.9',
       isSubscription: true,
       begins: '2026-01-01T10:00:00Z',

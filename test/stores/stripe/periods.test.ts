@@ -25,6 +25,8 @@ test('a purchase: its invoice is the period, the subscription says whether it go
       isRenewal: false,
       country: 'DE',
       refund: null,
+      credits: [],
+      plan: null,
       retrySince: null,
       graceUntil: null,
     },

@@ -34,6 +34,9 @@ const alertsOf = (recorded: readonly RecordedLineage[], reports: readonly StoreR
     alerts.map(alert => ({ alert, about: alert.startsWith('google_orders') ? '' : lineage })),
   ),
   ...recorded.flatMap(({ isConflict, name }) => (isConflict ? [{ alert: 'lineage_conflict', about: name }] : [])),
+  ...recorded.flatMap(({ bought, name }) =>
+    bought?.by === 'keep' ? [{ alert: 'bought_by_another_account', about: `${name} ${bought.owner} ${bought.account}` }] : [],
+  ),
   ...recorded.flatMap(({ unpriced, name }) => (unpriced.length > 0 ? [{ alert: 'price_unknown', about: name }] : [])),
 ]
 
