@@ -15,6 +15,10 @@ const endOf = ({ refunded_at, refunded_amount, expires_at, grace_period_expires_
   return expires_at === null ? Number.POSITIVE_INFINITY : Math.max(Date.parse(expires_at), grace === null ? 0 : Date.parse(grace))
 }
 
+/** At Google Play a token that another one continues has ended with that, whatever end was announced for it. */
+const isReplaced = ({ before, newest }: { before: PurchaseRow; newest: PurchaseRow }): boolean =>
+  newest.purchase_token !== null && before.purchase_token !== null && newest.purchase_token !== before.purchase_token
+
 /** The period that a report has brought as the newest of the lineage, where the store calls it a purchase; and the one before it. */
 async function newPurchase(tx: Tx, { lineage, added }: RecordedLineage, reports: StoreReport[]) {
   const periods = (await purchasesOfLineage(tx, lineage)).filter(({ is_subscription }) => is_subscription)
@@ -40,7 +44,7 @@ export async function passToBuyer(
   const owner = recorded.owner!
   const found = await newPurchase(tx, recorded, reports)
   if (!found) return null
-  const isOver = endOf(found.before) <= Date.parse(found.newest.purchased_at)
+  const isOver = isReplaced(found) || endOf(found.before) <= Date.parse(found.newest.purchased_at)
   const policy = isOver ? 'transfer' : await transferPolicy(tx, environment)
   const by = policy === 'transfer' && !isOver && lineage.transferred ? 'keep' : policy
   if (by === 'keep') return { owner, account, by }

@@ -278,6 +278,24 @@ describe('a new purchase that the store states for another account', () => {
   })
 })
 
+test('a token of Google Play that another account has bought in place of the former one is the buyer’s', async () => {
+  await openShop(stores, 'google')
+  const [ann, ben] = [await stores.user(), await stores.user()]
+  const old = playStory(stores.google, { token: 'old', order: 'GPA.1', accountId: ann.id })
+  const push = async (pushed: { body: Uint8Array | string }) => {
+    expect(await stores.pushGoogle(pushed.body)).toBe(200)
+    await stores.settled()
+  }
+  await push(old.subscribe(Date.now() - 20 * DAY))
+  await push(old.cancel(Date.now() - 10 * DAY))
+  const young = playStory(stores.google, { token: 'young', order: 'GPA.2', accountId: ben.id, linkedToken: 'old' })
+  const expired = old.replace(Date.now() - DAY)
+  await push(young.subscribe(Date.now() - DAY))
+  await push(expired)
+  expect(await accessOf([ann.id, ben.id])).toEqual([false, true])
+  expect(await ownersOf()).toEqual([ben.id])
+})
+
 describe('a period that Apple grants a second device under another transaction id', () => {
   /** The first device has claimed the period; the claims of the second one name the other id. */
   async function restored() {
