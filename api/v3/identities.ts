@@ -60,7 +60,7 @@ async function linkNewUser(call: Call): Promise<Identity> {
   return transaction(
     db,
     async tx => {
-      const user_id = await createIdentifiedUser(tx, environment, id)
+      const user_id = await createIdentifiedUser(tx, environment, id, { isSeenLive: true })
       if (user_id === null) throw taken()
       await record(tx, call, environment, { id, user_id })
       return { id, user_id }

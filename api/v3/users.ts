@@ -2,7 +2,7 @@ import type { AppUser } from '../../domain/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import { claimNamed } from '../../domain/purchases/claim-named.ts'
 import { isReportConflict } from '../../domain/purchases/record-reports.ts'
-import { createChosenUser, type User } from '../../domain/users/user.ts'
+import { createChosenUser } from '../../domain/users/user.ts'
 import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { unixSeconds } from '../time.ts'
@@ -10,14 +10,19 @@ import { ENVIRONMENT_WORD } from '../words.ts'
 import { V3Problem } from './errors.ts'
 import { atKey, environmentsOf, onUser } from './operation.ts'
 
-const user = ({ id, created_at, identity_id }: User | AppUser, kind: EnvironmentKind) => ({
+type Shown = Pick<AppUser, 'id' | 'identity_id'> & { created: number }
+
+const user = ({ id, created, identity_id }: Shown, kind: EnvironmentKind) => ({
   id,
   ...(identity_id !== null && { identity_id }),
-  created: unixSeconds(created_at),
+  created,
   environment: ENVIRONMENT_WORD[kind],
 })
 
-export const v3GetUser = onUser('v3GetUser', async call => user(call.user, call.environmentKind))
+export const v3GetUser = onUser('v3GetUser', async call => {
+  const { created_at, ...found } = call.user
+  return user({ ...found, created: Math.floor(created_at! / 1_000_000) }, call.environmentKind)
+})
 
 const KIND = { prod: 'production', sandbox: 'sandbox' } as const
 
@@ -32,5 +37,5 @@ export const v3CreateUser = atKey('v3CreateUser', async ({ path: { id }, body, o
   }
   const made = await transaction(db, create, isReportConflict)
   if (!made) throw new V3Problem('already_exists', 'User with given uid already exists')
-  return user(made, kind)
+  return user({ ...made, created: unixSeconds(made.created_at) }, kind)
 })

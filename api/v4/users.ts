@@ -21,7 +21,7 @@ const user = ({ id, created_at, identity_id }: User, kind: EnvironmentKind) => (
 export const v4CreateUser = inTransaction('v4CreateUser', async ({ body, environment, environmentKind, trail, tx }) => {
   if (body.environment !== ENVIRONMENT_WORD[environmentKind])
     throw invalidField('environment', `must be ${ENVIRONMENT_WORD[environmentKind]}, the environment of the key`)
-  const made = user(await createUser(tx, environment), environmentKind)
+  const made = user(await createUser(tx, environment, body.created_at ?? null), environmentKind)
   await audit(tx, trail, { resource: 'user', id: made.id, after: made, user: made.id })
   return { body: made }
 })

@@ -13,14 +13,14 @@ import { writeUsers } from './write-users.ts'
 export type Said = Pick<EventInput, 'platform' | 'device' | 'app'>
 
 /** A user of a project, in either environment. `no`: its number in the environment. `now` in µs, by the clock of that environment. */
-export type AppUser = FoundUser & { environment: Environment; no: number; created_at: string; now: number }
+export type AppUser = FoundUser & { environment: Environment; no: number; now: number }
 
 /** Finds the user in whichever of the project's environments it is. An id is in one of them only. */
 export async function findAppUser(db: Db, environments: Environment[], id: string): Promise<AppUser | undefined> {
   const { rows } = await db.query<AppUser>({
     name: 'find-app-user',
     // As an ordered range: without statistics any index of the environment looks as good as the key.
-    text: `select u.environment, u.no, u.id, u.created_at, u.identity_id, ${TRAIT_COLUMNS},
+    text: `select u.environment, u.no, u.id, u.identity_id, ${TRAIT_COLUMNS},
              (extract(epoch from environment_now(u.environment)) * 1000000)::bigint as now
            from unnest($1::int[]) k(environment)
            cross join lateral (select * from users where environment = k.environment and id >= $2 and id <= $2 order by id limit 1) u`,
@@ -42,7 +42,7 @@ function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; i
 export async function noteSaid(pool: Pool, user: AppUser, said: Said): Promise<void> {
   const { environment, id, now } = user
   if (takeOver({ ...user }, said, now).isNew) return transaction(pool, tx => write(tx, user, said))
-  if (user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
+  if (user.is_seen_live && user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
   await noteSeen(pool, environment, id)
 }
 
@@ -52,7 +52,8 @@ async function write(tx: Tx, { environment, id, now }: AppUser, said: Said): Pro
   const traits = (await findUsers(tx, environment, 'id', [id])).get(id)
   if (!traits) return
   const { isNew, isOrigin } = takeOver(traits, said, now)
-  const isSeen = updateLastSeen(traits, now, now)
+  const isSeen = updateLastSeen(traits, now, now) || traits.is_seen_live !== true
+  traits.is_seen_live = true
   if (isNew || isSeen) await writeUsers(tx, environment, new Map([[id, traits]]))
   if (isOrigin) await mark(tx, environment, [id])
 }

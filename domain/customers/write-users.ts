@@ -5,20 +5,23 @@ import { findUsers } from '../events/look-up.ts'
 import { TRAIT_FIELDS, type UserTraits, updateOrigin, updateTraits } from '../events/traits.ts'
 import type { Platform } from '../platform.ts'
 import { isoMicros, micros } from '../time/instant.ts'
+import { newBeginning } from '../users/beginning.ts'
 
-const columnType = (name: string) => (name.endsWith('_at') ? 'timestamptz' : 'text')
+const columnType = (name: string) => (name.endsWith('_at') ? 'timestamptz' : name === 'is_seen_live' ? 'boolean' : 'text')
 
 const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) => {
   const value = traits[name]
   // A list that was stored before there was a further field may have holes.
   if (Array.isArray(value)) return `{${Array.from(value, time => time ?? 'null').join()}}`
+  if (typeof value === 'boolean') return value ? 't' : 'f'
   return typeof value === 'number' ? isoMicros(value) : value
 }
 
-// The traits were read before the lock. Writes of properties and evaluations may have moved `last_seen_at` since then. Lists travel as texts: a
-// list of lists could not be taken apart.
+// The traits were read before the lock. Writes of properties and evaluations may have moved `last_seen_at` since then, and shown the user live. Lists
+// travel as texts: a list of lists could not be taken apart.
 const NEW_TRAITS: Record<string, string> = {
   last_seen_at: 'greatest(u.last_seen_at, c.last_seen_at)',
+  ...newBeginning('c.created_at', 'c.is_seen_live'),
   told_times: 'c.told_times::bigint[]',
 }
 
@@ -26,7 +29,7 @@ const NEW_TRAITS: Record<string, string> = {
 // does not change. They are found one by one and as an ordered range, because without statistics a join may read the whole environment.
 const WRITE = `
 update users u set
-  ${TRAIT_FIELDS.map(name => `${name} = ${NEW_TRAITS[name] ?? `c.${name}`}`).join(', ')}
+  ${[...TRAIT_FIELDS, 'recorded_at'].map(name => `${name} = ${NEW_TRAITS[name] ?? `c.${name}`}`).join(', ')}
 from (
   select t.row_id, g.* from unnest($2::text[], ${TRAIT_FIELDS.map((name, i) => `$${i + 3}::${columnType(name)}[]`).join(', ')}) g(id, ${TRAIT_FIELDS.join(', ')})
   cross join lateral (select ctid as row_id from users where environment = $1 and id >= g.id and id <= g.id order by id limit 1) t

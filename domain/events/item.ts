@@ -10,6 +10,8 @@ export type EventInput = {
   happened_at: string
   customer_uid?: string
   identity_id?: string
+  /** When the user began: part of the user's history. */
+  created_at?: string
   platform?: Platform
   product_id?: string
   old_product_id?: string

@@ -1,3 +1,4 @@
+import type { Beginning } from '../users/beginning.ts'
 import type { EventInput } from './item.ts'
 
 const LATEST = [
@@ -24,14 +25,16 @@ const FIELDS = [...LATEST, ...FIRST, ...ORIGINS] as const
  * What events say about a user: the last known device, app and platform, the first known ones, the first known attribution; when each of them was
  * told, in the order of FIELDS, and when the user was last seen (µs). An event need not say all of them: each has a time of its own.
  */
-export type UserTraits = { [field in Field]: string | null } & { told_times: (number | null)[]; last_seen_at: number | null }
+export type UserTraits = { [field in Field]: string | null } & { told_times: (number | null)[]; last_seen_at: number | null } & Beginning
 
 /** The columns of `users` that the traits fill. */
-export const TRAIT_FIELDS = [...FIELDS, 'told_times', 'last_seen_at'] as const
+export const TRAIT_FIELDS = [...FIELDS, 'told_times', 'last_seen_at', 'created_at', 'is_seen_live'] as const
 
 const NOTHING_TOLD = {
   ...(Object.fromEntries(FIELDS.map(field => [field, null])) as { [field in Field]: null }),
   last_seen_at: null,
+  created_at: null,
+  is_seen_live: false,
 }
 
 /** Of a user of whom nothing is told yet. */
@@ -47,6 +50,8 @@ export const TRAIT_COLUMNS = [
   ...FIELDS.map(field => `u.${field}`),
   `coalesce(u.told_times, ${TOLD_TOGETHER}) as told_times`,
   '(extract(epoch from u.last_seen_at) * 1000000)::bigint as last_seen_at',
+  '(extract(epoch from u.created_at) * 1000000)::bigint as created_at',
+  'u.is_seen_live',
 ].join(', ')
 
 const SENT: [field: (typeof LATEST)[number], read: (item: Pick<EventInput, 'platform' | 'device' | 'app'>) => string | undefined][] = [

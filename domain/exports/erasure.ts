@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { createRun, lockJobsOfRuns, revokeClaims } from '../jobs/workflow-run.ts'
+import { recordedTime } from '../users/user.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { lockErasureShared } from './erasure-lock.ts'
 
@@ -49,7 +50,7 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
   const { rows } = await tx.query<{ run: number; n: number }>(
     // From the exports on, whatever the statistics say: all runs of the environment are many more.
     `select s.run, s.n from users u
-       join exports x on x.environment = u.environment and x.type = 'customers' and u.created_at >= x.window_from and u.created_at < x.window_to
+       join exports x on x.environment = u.environment and x.type = 'customers' and ${recordedTime('u')} >= x.window_from and ${recordedTime('u')} < x.window_to
        cross join lateral (select id from runs where environment = x.environment and subject = x.id and workflow = $3 offset 0) r
        cross join lateral (select run, n from steps where run = r.id and name like 'edge-%' and result ->> 1 = u.id offset 0) s
      where u.environment = $1 and u.id = $2`,
@@ -59,7 +60,7 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
   // Locked: otherwise the erasure of that user, at the same time as this one, would not find its id as the new edge.
   const before = await tx.query<{ id: string }>(
     `select p.id from users p where p.environment = $1 and p.id < $2
-       and p.created_at = (select created_at from users where environment = $1 and id = $2)
+       and ${recordedTime('p')} = (select ${recordedTime('u')} from users u where environment = $1 and id = $2)
      order by p.id desc limit 1 for key share`,
     [environment, user],
   )
@@ -80,7 +81,7 @@ const AFFECTED = `
   )
   select x.id from exports x join users u on u.environment = x.environment and u.id = $2
   where x.environment = $1 and x.file_removed_at is null
-    and case when x.type = 'customers' then u.created_at >= x.window_from and u.created_at < x.window_to
+    and case when x.type = 'customers' then ${recordedTime('u')} >= x.window_from and ${recordedTime('u')} < x.window_to
       else exists (select 1 from user_offsets t where width_bucket(x.to_offsets[t.partition + 1] - 1, t.offsets)
         > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end
   order by x.id for no key update of x`

@@ -1,11 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { recordedTime } from '../users/user.ts'
 import type { IncludedColumn } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
 import { deleteMembers, recordMembers } from './members.ts'
 import { COPY_SETTINGS, type CopySettings } from './statement.ts'
 
-/** The sort key of a row in the file: events (received_at, partition, offset), customers (created_at, id). Times have microseconds. */
+/** The sort key of a row in the file: events (received_at, partition, offset), customers (time of recording, id). Times have microseconds. */
 export type Bound = [at: string, first: string, second: string]
 
 /** The data that the parts of one export are cut from. It is recorded when processing begins, so all later steps use the same values. */
@@ -59,8 +60,9 @@ const NEXT = {
   events: `select received_at::text as at, partition::text as first, log_offset::text as second from events
     where environment = $1 and (received_at, partition, log_offset) > ($2, $3::smallint, $4::bigint) and received_at < $5
     order by received_at, partition, log_offset offset $6 limit 1`,
-  customers: `select created_at::text as at, id as first, '' as second from users
-    where environment = $1 and (created_at, id) > ($2, $3) and $4::text = '' and created_at < $5 order by created_at, id offset $6 limit 1`,
+  customers: `select ${recordedTime('u')}::text as at, u.id as first, '' as second from users u
+    where u.environment = $1 and (${recordedTime('u')}, u.id) > ($2, $3) and $4::text = '' and ${recordedTime('u')} < $5
+    order by ${recordedTime('u')}, u.id offset $6 limit 1`,
 }
 
 /** The last row of the part that begins after `after` and has `rows` rows. Null when fewer rows are left: the part then ends with the window. */

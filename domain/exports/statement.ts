@@ -1,4 +1,5 @@
 import { VALUE_SLUGS } from '../events/catalogue.ts'
+import { recordedTime } from '../users/user.ts'
 import {
   CUSTOMER_EXPORT_COLUMNS,
   EVENT_EXPORT_COLUMNS,
@@ -105,11 +106,11 @@ const CUSTOMERS_FROM = `
   cross join (select environment_now(${plain('environment', 'int')}) as now) n
   cross join lateral (${CUSTOMER_FACTS}) f
   where u.environment = ${plain('environment', 'int')}
-    and (u.created_at, u.id) > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'text')})
-    and (u.created_at, u.id) <= (${plain('upto_at', 'timestamptz')}, ${plain('upto_1', 'text')})
+    and (${recordedTime('u')}, u.id) > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'text')})
+    and (${recordedTime('u')}, u.id) <= (${plain('upto_at', 'timestamptz')}, ${plain('upto_1', 'text')})
     and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
     and ${isMember('u', 'id')}
-  order by u.created_at, u.id`
+  order by ${recordedTime('u')}, u.id`
 
 /** What a file contains: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
 export type FileShape = { type: ExportType; format: ExportFormat; include?: readonly IncludedColumn[]; formulaGuard?: boolean }

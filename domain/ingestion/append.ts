@@ -5,7 +5,7 @@ import { writeUsers } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import { type Entry, toEntry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
-import { findTransactions, findUsers, type LookUp, lookUp } from '../events/look-up.ts'
+import { type FoundUser, findTransactions, findUsers, type LookUp, lookUp } from '../events/look-up.ts'
 import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
 import { isScreenEvent } from '../facts/read-lives.ts'
@@ -13,7 +13,9 @@ import { HISTORY_MS } from '../limits.ts'
 import { mark, markStored, markViewers } from '../marks/mark.ts'
 import { claimNamed, type NamedUser } from '../purchases/claim-named.ts'
 import { isFact } from '../subscriptions/posted.ts'
-import { createIdentifiedUsers, lockUsers } from '../users/user.ts'
+import { micros } from '../time/instant.ts'
+import { moveBeginning } from '../users/beginning.ts'
+import { createIdentifiedUsers, lockUsers, type NewIdentity } from '../users/user.ts'
 import { findDurations } from './period-end.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
@@ -54,21 +56,27 @@ export async function appendItems(
   const durations = await findDurations(tx, environment, wellFormed)
   const { results, repeats, newItems } = validateItems(items, found, durations)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
-  const created = await createNewUsers(tx, environment, fresh, found.now)
+  const told = fresh.map((one): ToldItem => ({ ...one, triggers: isTriggering(one.item, one.at, trigger, found) }))
+  const created = await createNewUsers(tx, environment, told, found.now)
 
   const changed = new Map<string, UserTraits>()
   // Users whose facts change with what is first known of them.
   const rooted = new Set<string>()
+  for (const user of updateBeginnings(told)) {
+    rooted.add(user.id)
+    changed.set(user.id, user)
+  }
   const entries: Entry[] = []
-  for (const { index, item, at, user, platform, transactionKey } of fresh) {
+  for (const { index, item, at, user, platform, transactionKey, triggers } of told) {
     if (user) {
       const attribution = attributionOf(user)
       const [last, first] = [updateTraits(user, item, at), updateOrigin(user, item, at)]
       const isSeenLater = updateLastSeen(user, at, found.now)
+      const isShown = isLive(item, triggers) && user.is_seen_live !== true
+      if (isShown) user.is_seen_live = true
       if (first === 'news' || attributionOf(user) !== attribution) rooted.add(user.id)
-      if (last !== 'nothing' || first !== 'nothing' || isSeenLater) changed.set(user.id, user)
+      if (last !== 'nothing' || first !== 'nothing' || isSeenLater || isShown) changed.set(user.id, user)
     }
-    const triggers = isTriggering(item, at, trigger, found)
     const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
     if (user && isFact(entry)) entry.known = { country: user.country, app_version: user.app_version, locale: user.locale }
     entries.push(entry)
@@ -108,15 +116,49 @@ async function dropKnownTransactions(
   })
 }
 
+type ToldItem = NewItem & { triggers: boolean }
+
+/** Whether the event shows its user live: an app sent it, however late, or it acts. Everything else is history. */
+const isLive = ({ ofApp }: EventInput, triggers: boolean): boolean => triggers || ofApp !== undefined
+
+/** The times (µs) at which the item says that its user was there already: of the event, if that is history, and what the caller states. */
+function beginningsIn({ item, at, triggers }: ToldItem): number[] {
+  const stated = item.created_at === undefined ? [] : [micros(item.created_at)]
+  return isLive(item, triggers) ? stated : [at, ...stated]
+}
+
+/** Moves the beginnings of users back to the history in the batch, whatever is live in it and in whatever order; gives those whose beginning moved. */
+function updateBeginnings(told: ToldItem[]): Set<FoundUser> {
+  const moved = new Set<FoundUser>()
+  for (const one of told) {
+    if (!one.user) continue
+    for (const at of beginningsIn(one)) if (moveBeginning(one.user, at)) moved.add(one.user)
+  }
+  return moved
+}
+
+function newIdentity(identity: string, items: ToldItem[], now: number): NewIdentity {
+  const beginnings = items.flatMap(beginningsIn)
+  const history =
+    beginnings.length === 0 ? null : { first: Math.min(...beginnings), last: Math.min(now, Math.max(...items.map(({ at }) => at))) }
+  return { identity, history, isSeenLive: items.some(({ item, triggers }) => isLive(item, triggers)) }
+}
+
 /** Creates the users that do not exist yet, or finds those that a concurrent writer created first, and sets their ids. Gives those who are new. */
-async function createNewUsers(tx: Tx, environment: Environment, newItems: NewItem[], now: number): Promise<NamedUser[]> {
-  const users = [...new Set(newItems.flatMap(({ user }) => (user && user.id === '' ? [user] : [])))]
-  if (users.length === 0) return []
-  const identities = users.map(user => user.identity_id!)
-  const created = await createIdentifiedUsers(tx, environment, identities)
-  const existing = identities.filter(identity => !created.has(identity))
+async function createNewUsers(tx: Tx, environment: Environment, told: ToldItem[], now: number): Promise<NamedUser[]> {
+  const byUser = Map.groupBy(
+    told.filter(({ user }) => user?.id === ''),
+    ({ user }) => user!,
+  )
+  if (byUser.size === 0) return []
+  const made = new Map([...byUser].map(([user, items]) => [user, newIdentity(user.identity_id!, items, now)]))
+  const created = await createIdentifiedUsers(tx, environment, [...made.values()])
+  const existing = [...made.values()].flatMap(({ identity }) => (created.has(identity) ? [] : [identity]))
   const found = await findUsers(tx, environment, 'identity_id', existing)
-  for (const user of users) Object.assign(user, found.get(user.identity_id!) ?? { id: created.get(user.identity_id!), last_seen_at: now })
+  for (const [user, { identity, history, isSeenLive }] of made) {
+    const last_seen_at = isSeenLive ? now : (history?.last ?? now)
+    Object.assign(user, found.get(identity) ?? { id: created.get(identity), last_seen_at, is_seen_live: isSeenLive })
+  }
   return [...created].map(([identity, id]) => ({ id, identity }))
 }
 

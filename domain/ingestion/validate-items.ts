@@ -108,6 +108,11 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
   const value = eventType(item.event_name)?.value ?? 'custom'
   if (item.customer_uid !== undefined && item.identity_id !== undefined) fault('identity_id', 'is not allowed together with customer_uid')
   if (at > now + MAX_AHEAD_MS * 1000) fault('happened_at', TOO_FAR_AHEAD)
+  if (item.created_at !== undefined) {
+    if (item.customer_uid === undefined && item.identity_id === undefined)
+      fault('created_at', 'is not allowed without customer_uid or identity_id')
+    else if (micros(item.created_at) > now) fault('created_at', 'must not lie in the future')
+  }
   if (item.price !== undefined) {
     if (value === 'none') fault('price', `is not allowed for ${item.event_name}`)
     else if (value !== 'out' && item.price.startsWith('-') && /[1-9]/.test(item.price)) fault('price', 'must be >= 0')

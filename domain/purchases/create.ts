@@ -117,6 +117,6 @@ export async function createPurchase(
     country: claim.country,
     at: claim.purchasedAt,
   })
-  await refold(tx, environment, [...new Set([...owners, ...posted])].sort())
+  await refold(tx, environment, [...new Set([...owners, ...posted])].sort(), claim.triggers ? { id, user } : undefined)
   return { purchase: await getPurchase(tx, environment, user, id), former: before }
 }

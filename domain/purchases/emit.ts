@@ -86,15 +86,19 @@ function moneyOf({ purchase, slug, amount, paid = purchase, loyal }: Emission): 
 }
 
 /**
- * Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording.
- * What was told of a lineage before it had a user counts as recorded when it got one. Stores tell the real time, also where the environment's
- * clock runs ahead.
+ * Whether a fact of the purchase is history when it is recorded. What was told of a lineage before it had a user counts as recorded when it got
+ * one. Stores tell the real time, also where the environment's clock runs ahead.
  */
+export function isLate(p: PurchaseRow, { at, recorded }: { at: string; recorded: string }, clockOffsetMs: number): boolean {
+  const known = Math.max(Date.parse(recorded), parseTime(p.owned_at) ?? 0) - (p.verified_at === null ? 0 : clockOffsetMs)
+  return known - Date.parse(at) > HISTORY_MS
+}
+
+/** Whether the event may start automations and go to integrations. The caller's word covers the purchase and the facts that precede its recording. */
 function triggers({ purchase: p, fact }: Emission, clockOffsetMs: number): boolean {
   const { at, recorded } = fact ?? { at: p.purchased_at, recorded: p.created_at }
   const isCovered = fact === undefined || at <= p.created_at
-  const known = Math.max(Date.parse(recorded), parseTime(p.owned_at) ?? 0) - (p.verified_at === null ? 0 : clockOffsetMs)
-  return (p.triggers || !isCovered) && known - Date.parse(at) <= HISTORY_MS
+  return (p.triggers || !isCovered) && !isLate(p, { at, recorded }, clockOffsetMs)
 }
 
 function entryOf(environment: Environment, emission: Emission, clockOffsetMs: number): Entry {

@@ -6,6 +6,8 @@ import { subscriptionsOf } from '../subscriptions/lineages.ts'
 import { postedFacts } from '../subscriptions/posted.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
+import { writeBeginnings } from '../users/beginning.ts'
+import { beginningsOf } from './beginnings.ts'
 import { storeDerived } from './derive.ts'
 import { emit } from './emit.ts'
 import { noticesOf } from './store-events.ts'
@@ -14,9 +16,9 @@ import { untoldEvents } from './untold.ts'
 /**
  * Computes and writes everything that follows from the users' facts: the access of each purchase, subscriptions, status, sums, the next
  * change that time causes; and appends the due events to the log, except those that wait. The caller has locked the users' rows. The append is the transaction's
- * last statement.
+ * last statement. `claimed`: a purchase that a caller brings with effects; unless it is history, it shows its user live.
  */
-export async function refold(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+export async function refold(tx: Tx, environment: Environment, users: string[], claimed?: { id: string; user: string }): Promise<void> {
   const { rows } = await tx.query<{ now: number; offset: number }>(
     `select floor(extract(epoch from environment_now($1)) * 1000)::float8 as now, (extract(epoch from clock_offset) * 1000)::float8 as offset
      from environments where id = $1`,
@@ -31,6 +33,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[]):
   await storeDerived(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
   await recount(tx, environment, users, statuses)
+  await writeBeginnings(tx, environment, beginningsOf(purchases, offset, claimed))
   await mark(tx, environment, users)
   await emit(tx, environment, emissions, offset)
 }

@@ -74,6 +74,7 @@ export type PurchaseRow = {
   whole_until: string | null
   complete_until: string | null
   owned_at: string | null
+  was_transferred: boolean
 }
 
 const STORED = [
@@ -141,6 +142,7 @@ export const PURCHASE_COLUMNS = [
   'l.whole_until',
   'l.complete_until',
   'l.owned_at',
+  'l.transferred_at is not null as was_transferred',
   `usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date)::text as rate`,
 ].join(', ')
 

@@ -58,10 +58,15 @@ export async function linkIdentity(tx: Tx, environment: Environment, identity: s
   }
 }
 
-/** Creates a user for an identity and returns its id; null when the identity exists. */
-export async function createIdentifiedUser(tx: Tx, environment: Environment, identity: string): Promise<string | null> {
+/** Creates a user for an identity and returns its id; null when the identity exists. `isSeenLive`: an app asks for it. */
+export async function createIdentifiedUser(
+  tx: Tx,
+  environment: Environment,
+  identity: string,
+  { isSeenLive = false } = {},
+): Promise<string | null> {
   if (await find(tx, environment, identity)) return null
-  return (await createIdentifiedUsers(tx, environment, [identity])).get(identity) ?? null
+  return (await createIdentifiedUsers(tx, environment, [{ identity, history: null, isSeenLive }])).get(identity) ?? null
 }
 
 const taken = () => alreadyExists('the identity exists already')

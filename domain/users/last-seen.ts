@@ -5,14 +5,15 @@ import type { Environment } from '../environment.ts'
 export const SEEN_MICROS = 1_000_000
 
 /**
- * Notes that the user was seen now, in a transaction of its own whose commit does not wait for the disk: every start of an app does this. A crash of
+ * Notes that an app has shown the user now, in a transaction of its own whose commit does not wait for the disk: every start of an app does this. A crash of
  * the database server may lose the last half second of these times, and nothing else.
  */
 export const noteSeen = (pool: Pool, environment: Environment, user: string) =>
   pool.query({
     name: 'note-seen',
     text: `with unwaited as materialized (select set_config('synchronous_commit', 'off', true))
-           update users set last_seen_at = environment_now($1) from unwaited
-           where environment = $1 and id = $2 and last_seen_at <= environment_now($1) - interval '${SEEN_MICROS} microseconds'`,
+           update users set last_seen_at = greatest(last_seen_at, environment_now($1)), is_seen_live = true from unwaited
+           where environment = $1 and id = $2
+             and (last_seen_at <= environment_now($1) - interval '${SEEN_MICROS} microseconds' or is_seen_live is not true)`,
     values: [environment, user],
   })

@@ -3,13 +3,20 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
 import { announceMarks, markInserted } from '../marks/mark.ts'
-import { notFound } from '../refusal.ts'
+import { invalidField, notFound } from '../refusal.ts'
+import { isoMicros } from '../time/instant.ts'
 
 export type User = { id: string; created_at: string; identity_id: string | null }
 
 /**
+ * In SQL: when a row of `users` was recorded. It never moves, unlike `created_at`: windows of exports that adjoin share no user and lose none, and the
+ * files that may have a user can be found.
+ */
+export const recordedTime = (alias: string): string => `coalesce(${alias}.recorded_at, ${alias}.created_at)`
+
+/**
  * Creations of users share this advisory lock; the cut of an export's window takes it exclusively until its transaction ends. So no user
- * is committed after the cut with a creation time before the cut: such a user would be missing from the export before the edge and from
+ * is committed after the cut that was recorded before the cut: such a user would be missing from the export before the edge and from
  * the export after it.
  */
 const lockCreationShared = (tx: Tx, environment: Environment) =>
@@ -39,8 +46,15 @@ export async function requireUser(db: Db, environment: Environment, user: string
   if (rowCount === 0) throw notFound('user')
 }
 
-/** Creates a user with an id of the service, without an identity. */
-export const createUser = (tx: Tx, environment: Environment): Promise<User> => insertUser(tx, environment, userId())
+/**
+ * Creates a user with an id of the service, without an identity. `createdAt`: when the user began, if that was before. Throws `invalid_data` for a
+ * time in the future.
+ */
+export async function createUser(tx: Tx, environment: Environment, createdAt: string | null = null): Promise<User> {
+  const made = await insertUser(tx, environment, { id: userId(), createdAt, isSeenLive: false })
+  if (!made) throw invalidField('created_at', 'must not lie in the future')
+  return made
+}
 
 /** `among`: both environments of the project. */
 type ChosenUser = { project: number; environment: Environment; among: Environment[]; id: string }
@@ -53,39 +67,60 @@ export async function createChosenUser(tx: Tx, { project, environment, among, id
   await tx.query('select pg_advisory_xact_lock($1, hashtext($2))', [LOCK.appUser, `${project}:${id}`])
   // A statement of its own: its snapshot has what the lock has waited for.
   const { rowCount } = await tx.query('select 1 from users where environment = any($1) and id = $2', [among, id])
-  return rowCount === 0 ? insertUser(tx, environment, id) : null
+  return rowCount === 0 ? ((await insertUser(tx, environment, { id, createdAt: null, isSeenLive: true })) ?? null) : null
 }
 
-async function insertUser(tx: Tx, environment: Environment, id: string): Promise<User> {
+type InsertedUser = { id: string; createdAt: string | null; isSeenLive: boolean }
+
+/** Undefined, and nothing is inserted, for a beginning in the future. */
+async function insertUser(tx: Tx, environment: Environment, { id, createdAt, isSeenLive }: InsertedUser): Promise<User | undefined> {
   await lockCreationShared(tx, environment)
   const { rows } = await tx.query<User>(
     `with inserted as (
-       insert into users (environment, id, created_at, last_seen_at) select $1, $2, t, t from environment_now($1) t
+       insert into users (environment, id, created_at, last_seen_at, recorded_at, is_seen_live)
+       select $1, $2, coalesce($3, t), coalesce($3, t), case when $3 is not null then t end, $4
+       from (select environment_now($1) as t offset 0) n where $3::timestamptz is null or $3 <= t
        returning environment, no, id, created_at, identity_id
      ), marked as (${markInserted('inserted')})
      select id, created_at, identity_id from inserted`,
-    [environment, id],
+    [environment, id, createdAt, isSeenLive],
   )
   announceMarks(tx, environment)
-  return rows[0]!
+  return rows[0]
 }
+
+/**
+ * A user for an identity. `history`: the first and the last time (µs) of what is recorded of the past with the user; null: the user begins now.
+ * `isSeenLive`: shown by an app, or by something that acts.
+ */
+export type NewIdentity = { identity: string; history: { first: number; last: number } | null; isSeenLive: boolean }
 
 /**
  * Creates a user for each identity that has none yet, and links the two: identity -> id of the user. An identity that a concurrent writer
  * linked first is not in the result. Rows are inserted in the order of their identities, so two batches with the same new identities
  * cannot wait for each other in a circle.
  */
-export async function createIdentifiedUsers(tx: Tx, environment: Environment, identities: string[]): Promise<Map<string, string>> {
+export async function createIdentifiedUsers(tx: Tx, environment: Environment, identities: NewIdentity[]): Promise<Map<string, string>> {
   await lockCreationShared(tx, environment)
-  const sorted = [...new Set(identities)].sort()
+  const sorted = identities.toSorted((a, b) => (a.identity < b.identity ? -1 : 1))
+  const times = (of: 'first' | 'last') => sorted.map(({ history }) => history && isoMicros(history[of]))
   const { rows } = await tx.query<{ id: string; identity_id: string }>(
     `with inserted as (
-       insert into users (environment, id, created_at, last_seen_at, identity_id)
-       select $1, u.id, t, t, u.identity_id from environment_now($1) t, unnest($2::text[], $3::text[]) with ordinality u(id, identity_id, n) order by n
+       insert into users (environment, id, created_at, last_seen_at, recorded_at, is_seen_live, identity_id)
+       select $1, u.id, least(u.first, t), case when u.is_seen_live then t else least(u.last, t) end, case when u.first < t then t end, u.is_seen_live, u.identity_id
+       from environment_now($1) t, unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::boolean[])
+         with ordinality u(id, identity_id, first, last, is_seen_live, n) order by n
        on conflict (environment, identity_id) where identity_id is not null do nothing returning environment, no, id, identity_id
      ), marked as (${markInserted('inserted')})
      select id, identity_id from inserted`,
-    [environment, sorted.map(userId), sorted],
+    [
+      environment,
+      sorted.map(() => userId()),
+      sorted.map(({ identity }) => identity),
+      times('first'),
+      times('last'),
+      sorted.map(({ isSeenLive }) => isSeenLive),
+    ],
   )
   announceMarks(tx, environment)
   return new Map(rows.map(row => [row.identity_id, row.id]))

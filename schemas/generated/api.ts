@@ -5302,7 +5302,7 @@ export interface components {
         EventBatchInput: {
             events: components["schemas"]["EventInput"][];
             /**
-             * @description False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past. True: the same holds for those events alone that happened more than 72 hours before they are recorded. `always`: such late events start automations and go to integrations too.
+             * @description False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past. True: the same holds for those events alone that happened more than 72 hours before they are recorded. `always`: such late events start automations and go to integrations too. Events that do none of that are history: they move `created_at` of their user back to the first of them, until an app or an event that acts has shown the user.
              * @default true
              * @enum {unknown}
              */
@@ -5329,6 +5329,12 @@ export interface components {
              * @example customer-1042
              */
             identity_id?: string;
+            /**
+             * Format: date-time
+             * @description When the person came to you, where that was before the first event; not in the future, and only with `customer_uid` or `identity_id`. It counts as history of the user and moves the user's `created_at` back as history does: never forward, and not after an app or an event that acts has shown the user.
+             * @example 2025-03-01T09:00:00Z
+             */
+            created_at?: string;
             /**
              * Format: date-time
              * @description Not before 1970 and at most five minutes ahead of now. Fractions of a second count for the order and are not shown.
@@ -8517,6 +8523,12 @@ export interface components {
              * @enum {string}
              */
             environment: "prod" | "sandbox";
+            /**
+             * Format: date-time
+             * @description When the person came to you, for people whom you move in from elsewhere; not in the future. Default is now. Until an app or an event that acts shows the user, history that is recorded of the user moves it further back.
+             * @example 2025-03-01T09:00:00Z
+             */
+            created_at?: string;
         };
         /**
          * @example {

@@ -17,7 +17,7 @@ function tellAll(events: { said: Said; at: number }[]): UserTraits {
 test('stored times stand in this order', () => {
   const last = 'platform device_id device_model advertiser_id os_version locale country app_version sdk_version'
   const first = 'media_source campaign ad_set ad first_platform first_country first_app_version first_locale'
-  expect(TRAIT_FIELDS).toEqual([...last.split(' '), ...first.split(' '), 'told_times', 'last_seen_at'])
+  expect(TRAIT_FIELDS).toEqual([...last.split(' '), ...first.split(' '), 'told_times', 'last_seen_at', 'created_at', 'is_seen_live'])
 })
 
 test('the platform of the oldest event is the first known, also when a newer one said the same before', () => {

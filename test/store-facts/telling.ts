@@ -47,6 +47,7 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
       whole_until: wholeUntil === null ? null : iso(wholeUntil),
       complete_until: folded.completeUntil === null ? null : iso(Math.min(folded.completeUntil, LAST_MS)),
       owned_at: null,
+      was_transferred: false,
     }
     for (const period of folded.periods) {
       const known = purchases.get(period.subject)

@@ -59,7 +59,9 @@ async function userOfRow(attaching: Attaching, given: string): Promise<string | 
   if (!attaching.createUsers) return { field: 'user', reason: `${given} is no user: --create-users makes one` }
   if (!IDENTITY.test(given))
     return { field: 'user', reason: "a user can be named with at most 255 letters, digits, '.', '_' and '-', and not '.' or '..'" }
-  const made = await transaction(attaching.pool, tx => createIdentifiedUsers(tx, attaching.environment, [given]))
+  const made = await transaction(attaching.pool, tx =>
+    createIdentifiedUsers(tx, attaching.environment, [{ identity: given, history: null, isSeenLive: false }]),
+  )
   // Null only if another process has made the user and it was erased since.
   return made.get(given) ?? (await findUser(attaching, given)) ?? { field: 'user', reason: `${given} is no user any more` }
 }

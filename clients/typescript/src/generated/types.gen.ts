@@ -1613,7 +1613,7 @@ export type EventList = {
 export type EventBatchInput = {
     events: Array<EventInput>;
     /**
-     * False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past. True: the same holds for those events alone that happened more than 72 hours before they are recorded. `always`: such late events start automations and go to integrations too.
+     * False: the events are stored, listed, exported and counted in analytics, but start no automation, wake no wait and go to no integration. For importing the past. True: the same holds for those events alone that happened more than 72 hours before they are recorded. `always`: such late events start automations and go to integrations too. Events that do none of that are history: they move `created_at` of their user back to the first of them, until an app or an event that acts has shown the user.
      */
     trigger?: true | false | 'always';
 };
@@ -1635,6 +1635,10 @@ export type EventInput = {
      * Your own id of the person, instead of `customer_uid`; an unknown id creates a user and links it.
      */
     identity_id?: string;
+    /**
+     * When the person came to you, where that was before the first event; not in the future, and only with `customer_uid` or `identity_id`. It counts as history of the user and moves the user's `created_at` back as history does: never forward, and not after an app or an event that acts has shown the user.
+     */
+    created_at?: string;
     /**
      * Not before 1970 and at most five minutes ahead of now. Fractions of a second count for the order and are not shown.
      */
@@ -3929,6 +3933,10 @@ export type UserInput = {
      * Must be the environment of the key.
      */
     environment: 'prod' | 'sandbox';
+    /**
+     * When the person came to you, for people whom you move in from elsewhere; not in the future. Default is now. Until an app or an event that acts shows the user, history that is recorded of the user moves it further back.
+     */
+    created_at?: string;
 };
 
 export type User = {
