@@ -52,7 +52,8 @@ export type SightPlan = { user: number; store: Store; ago: number; name: string;
 export type Plan = {
   /** Which environment of the project. */
   isSandbox: boolean
-  users: { createdAgo: number; group: string | null }[]
+  /** `isSeen`: an app has shown the user before anything is told. */
+  users: { createdAgo: number; isSeen: boolean; group: string | null }[]
   subscriptions: SubscriptionPlan[]
   sales: SalePlan[]
   sights: SightPlan[]
@@ -155,7 +156,10 @@ const known: fc.Arbitrary<Known> = fc.record({
 
 export const plan: fc.Arbitrary<Plan> = fc.record({
   isSandbox: fc.boolean(),
-  users: fc.array(fc.record({ createdAgo: ago, group: rarely(fc.constantFrom(...GROUPS), 1) }), { minLength: 3, maxLength: 3 }),
+  users: fc.array(fc.record({ createdAgo: ago, isSeen: fc.boolean(), group: rarely(fc.constantFrom(...GROUPS), 1) }), {
+    minLength: 3,
+    maxLength: 3,
+  }),
   subscriptions: fc.array(fc.record({ user, store, way, startedAgo: ago, periods }), { minLength: 1, maxLength: 4 }),
   sales: fc.array(
     fc.record({

@@ -1,5 +1,6 @@
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
 import { growth } from '../harness/experiments.ts'
+import { begun, type Taken } from '../oracle/beginnings.ts'
 import { heard, namesOfPurchase, type Statement } from '../oracle/heard.ts'
 import type { History, Instant, Product, Rate, Store } from '../oracle/history.ts'
 import { GROUPS, type Plan } from './plans.ts'
@@ -54,10 +55,10 @@ async function createProducts(api: TestApi, key: string): Promise<void> {
 
 async function createUsers(api: TestApi, key: string, plan: Plan, now: Instant): Promise<Record<string, string>> {
   const ids: Record<string, string> = {}
-  for (const [n, { createdAgo, group }] of plan.users.entries()) {
-    const { id } = await must(api, key, 'POST', '/v4/users', { environment: plan.isSandbox ? 'sandbox' : 'prod' })
-    // Nothing has read or folded the user yet.
-    await api.pool.query('update users set created_at = to_timestamp($2) where id = $1', [id, now - createdAgo])
+  for (const [n, { createdAgo, isSeen, group }] of plan.users.entries()) {
+    const created_at = new Date((now - createdAgo) * 1000).toISOString()
+    const { id } = await must(api, key, 'POST', '/v4/users', { environment: plan.isSandbox ? 'sandbox' : 'prod', created_at })
+    if (isSeen) await must(api, key, 'GET', `/v3/users/${id}`)
     if (group) await must(api, key, 'POST', `/v4/users/${id}/properties`, { properties: [{ key: 'group', value: group }] })
     ids[userName(n)] = id
   }
@@ -90,21 +91,21 @@ export async function tell(
   statements: Statement[],
   ids: Record<string, string>,
   { ahead = 0, between = async () => {} }: Telling = {},
-): Promise<{ statement: Statement; heardAt: Instant }[]> {
-  const taken: { statement: Statement; heardAt: Instant }[] = []
+): Promise<Taken[]> {
+  const taken: Taken[] = []
   const urls = new Map<string, string>()
   const clock = () => Math.floor(Date.now() / 1000) + ahead
-  for (let i = 0; i < statements.length; ) {
+  for (let [i, request] = [0, 0]; i < statements.length; request++) {
     const statement = statements[i]!
     const heardAt = clock()
     if (statement.is === 'event') {
       const rest = statements.slice(i)
       const end = rest.findIndex(one => one.is !== 'event')
       const batch = end === -1 ? rest : rest.slice(0, end)
-      const { results } = await must(api, key, 'POST', '/v4/events', { events: batch.map(one => named(one.body, ids)) })
+      const { results } = await must(api, key, 'POST', '/v4/events', { events: batch.map(one => named(one.body, ids)), trigger: true })
       for (const [n, result] of (results as { status: string; error: unknown }[]).entries()) {
         if (result.status === 'rejected') throw new Error(`${JSON.stringify(batch[n])}: ${JSON.stringify(result.error)}`)
-        if (result.status === 'created') taken.push({ statement: batch[n]!, heardAt })
+        if (result.status === 'created') taken.push({ statement: batch[n]!, heardAt, request })
       }
       i += batch.length
       await between()
@@ -123,7 +124,7 @@ export async function tell(
     if (answer.status === 409) continue
     if (answer.status >= 300) throw new Error(`${path} ${JSON.stringify(statement.body)}: ${answer.status} ${answer.text}`)
     if (isPurchase) urls.set(name, answer.body.url)
-    taken.push({ statement, heardAt })
+    taken.push({ statement, heardAt, request })
   }
   return taken
 }
@@ -176,7 +177,10 @@ export async function tellPlan(
       now: Math.floor(Date.now() / 1000) + ahead,
       products: CATALOGUE,
       rates,
-      users: plan.users.map((user, n) => ({ id: userName(n), createdAt: now - user.createdAgo })),
+      users: begun(
+        plan.users.map(({ createdAgo, isSeen }, n) => ({ id: userName(n), createdAt: now - createdAgo, isSeen })),
+        taken,
+      ),
       arrivals: heard(taken),
       occurrences: await occurrencesOf(api, key, ids),
       segments: { [segment.id]: inGroup },

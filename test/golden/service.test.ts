@@ -20,8 +20,7 @@ beforeAll(async () => {
   }
   const ids: Record<string, string> = {}
   for (const user of life.users) {
-    const { body } = await api.call('POST', '/v4/users', { body: { environment: 'prod' } })
-    await api.pool.query('update users set created_at = $2 where id = $1', [body.id, user.createdAt])
+    const { body } = await api.call('POST', '/v4/users', { body: { environment: 'prod', created_at: user.createdAt } })
     ids[user.id] = body.id
   }
   await tell(api, api.project.secret, life.statements, ids)
