@@ -11,6 +11,7 @@ import { restoreAction } from './restore.ts'
 import { screensGroup } from './screens/command.ts'
 import { setAsideGroup } from './set-aside.ts'
 import { storesGroup } from './stores.ts'
+import { usersGroup } from './users.ts'
 
 /** All commands. */
 export const root: GroupDefinition = {
@@ -26,6 +27,7 @@ export const root: GroupDefinition = {
     setAsideGroup,
     screensGroup,
     storesGroup,
+    usersGroup,
     completionAction(() => root),
     helpAction(() => root),
   ],

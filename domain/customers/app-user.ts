@@ -42,7 +42,7 @@ function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; i
 export async function noteSaid(pool: Pool, user: AppUser, said: Said): Promise<void> {
   const { environment, id, now } = user
   if (takeOver({ ...user }, said, now).isNew) return transaction(pool, tx => write(tx, user, said))
-  if (user.is_seen_live && user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
+  if (user.is_seen_live !== false && user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
   await noteSeen(pool, environment, id)
 }
 
@@ -52,7 +52,7 @@ async function write(tx: Tx, { environment, id, now }: AppUser, said: Said): Pro
   const traits = (await findUsers(tx, environment, 'id', [id])).get(id)
   if (!traits) return
   const { isNew, isOrigin } = takeOver(traits, said, now)
-  const isSeen = updateLastSeen(traits, now, now) || traits.is_seen_live !== true
+  const isSeen = updateLastSeen(traits, now, now) || traits.is_seen_live === false
   traits.is_seen_live = true
   if (isNew || isSeen) await writeUsers(tx, environment, new Map([[id, traits]]))
   if (isOrigin) await mark(tx, environment, [id])

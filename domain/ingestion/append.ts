@@ -72,7 +72,7 @@ export async function appendItems(
       const attribution = attributionOf(user)
       const [last, first] = [updateTraits(user, item, at), updateOrigin(user, item, at)]
       const isSeenLater = updateLastSeen(user, at, found.now)
-      const isShown = isLive(item, triggers) && user.is_seen_live !== true
+      const isShown = isLive(item, triggers) && user.is_seen_live === false
       if (isShown) user.is_seen_live = true
       if (first === 'news' || attributionOf(user) !== attribution) rooted.add(user.id)
       if (last !== 'nothing' || first !== 'nothing' || isSeenLater || isShown) changed.set(user.id, user)

@@ -45,7 +45,7 @@ export type Candidates = {
 // Only payloads that can be served are read: no configuration after an active one that serves all users, and only the own group's payload of an
 // experiment in which the user is assigned already. The user as an ordered range: it leaves one index to a plan that was made while the table was empty.
 const CANDIDATES = `
-select u.last_seen_at <= environment_now($1) - interval '1 second' or u.is_seen_live is not true as "isSeenLate",
+select u.last_seen_at <= environment_now($1) - interval '1 second' or u.is_seen_live is false as "isSeenLate",
   (select coalesce(json_agg(json_build_object('id', c.id, 'name', c.name, 'payload', c.payload, 'key', coalesce(c.context_key, ''),
        'percent', c.segment_percent, 'conditions', c.segmentation_conditions) order by c.activated_at desc, c.id), '[]')
      from remote_configurations c

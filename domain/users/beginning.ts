@@ -5,7 +5,10 @@ import type { Environment } from '../environment.ts'
 // that. Otherwise everybody whom an import brings would have installed on its day. Once somebody was seen live the beginning stands still: figures
 // of the past must not move because a forgotten event comes in later.
 
-/** `created_at` in µs; null: as it was stored. `is_seen_live` null: recorded before it was noted, which counts as seen. */
+/**
+ * `created_at` in µs; null: as it was stored. `is_seen_live` null: recorded before it was noted, which counts as seen, and stays until `users
+ * recompute-created` has found it out.
+ */
 export type Beginning = { created_at: number | null; is_seen_live: boolean | null }
 
 /** Moves the beginning back to a time of the history (µs); true when it moved. */
@@ -15,13 +18,16 @@ export function moveBeginning(user: Beginning, at: number): boolean {
   return true
 }
 
+/** In SQL, of an update of users whom something shows live. */
+export const SHOWN = 'case when is_seen_live is false then true else is_seen_live end'
+
 /** Of `update users u`: the new values after a time of the history (null: none), and whether the user was seen live after that. */
 export function newBeginning(at: string, isSeenLive: string): Record<'created_at' | 'recorded_at' | 'is_seen_live', string> {
   const moves = `u.is_seen_live is false and ${at} < u.created_at`
   return {
     created_at: `case when ${moves} then ${at} else u.created_at end`,
     recorded_at: `case when ${moves} then coalesce(u.recorded_at, u.created_at) else u.recorded_at end`,
-    is_seen_live: `case when ${isSeenLive} then true else u.is_seen_live end`,
+    is_seen_live: `case when ${isSeenLive} and u.is_seen_live is false then true else u.is_seen_live end`,
   }
 }
 
@@ -31,7 +37,7 @@ update users u set created_at = ${NEW.created_at}, recorded_at = ${NEW.recorded_
 from (
   select t.row_id, k.at, k.is_seen_live from unnest($2::text[], $3::timestamptz[], $4::boolean[]) k(id, at, is_seen_live)
   cross join lateral (select ctid as row_id, is_seen_live, created_at from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) t
-  where (t.is_seen_live is false and k.at < t.created_at) or (k.is_seen_live and t.is_seen_live is not true)
+  where (t.is_seen_live is false and k.at < t.created_at) or (k.is_seen_live and t.is_seen_live is false)
   offset 0
 ) b
 where u.ctid = b.row_id`

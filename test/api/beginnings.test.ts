@@ -171,10 +171,10 @@ describe('purchases that are history', () => {
   })
 })
 
-test('the charts show new users when their history begins, also of users whom they have shown on the day of the import', async () => {
+test('the charts show new users when their history begins, also of users whom they have shown on another day', async () => {
   const project = await api.newProject()
   const key = project.secret
-  const day = (n: number) => Math.floor(Date.now() / 86_400_000) * 86_400 - n * 86_400
+  const day = (n: number) => Math.floor(START / 86_400_000) * 86_400 - n * 86_400
   const newUsers = () =>
     Promise.all(
       callsOf(api).map(async ({ driver, call }) => {
@@ -185,9 +185,9 @@ test('the charts show new users when their history begins, also of users whom th
       }),
     )
   const both = (data: [number, number][]) => callsOf(api).map(({ driver }) => ({ driver, data }))
-  const { id } = (await api.call('POST', '/v4/users', { key, body: { environment: 'prod' } })).body
-  expect(await newUsers()).toEqual(both([[day(0), 1]]))
   const at = (n: number) => new Date((day(n) + 3_600) * 1000).toISOString()
+  const { id } = (await api.call('POST', '/v4/users', { key, body: { environment: 'prod', created_at: at(1) } })).body
+  expect(await newUsers()).toEqual(both([[day(1), 1]]))
   const events = [opened(at(10), { customer_uid: id }), opened(at(30), { customer_uid: id }), opened(at(20), { identity_id: 'second' })]
   await api.call('POST', '/v4/events', { key, body: { events, trigger: false } })
   expect(await newUsers()).toEqual(
