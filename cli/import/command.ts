@@ -32,7 +32,7 @@ async function importRows(input: CommandInput<typeof IMPORT_OPTIONS>, context: C
 const DETAILS = `PERENNIAL_KEY is a Secret Key of the project (test_sk_… for its sandbox); or PERENNIAL_KEY_FILE, the file with it.
 
 Fields are those of an item of POST /v4/events; a dot leads into an object: device.model, transaction.transaction_id, properties.x.
-event_id, event_name and happened_at are required.
+event_id, event_name and happened_at are required. History moves the begin of its customer back; created_at says when that was before the first event.
 
 Templates: {column} is the value of a column, {#} the number of the row (from 1), {{ and }} are braces; other text is copied.
 A template of columns only leaves the field out when all of them are empty. Values are strings; for properties a map file may also hold a

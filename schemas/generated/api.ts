@@ -5912,7 +5912,7 @@ export interface components {
              */
             to_timestamp: string;
             /**
-             * @description `events`: every occurrence. `purchases`: those that carry a value. `customers`: users created in the window.
+             * @description `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`.
              * @default events
              * @example events
              * @enum {string}

@@ -2036,7 +2036,7 @@ export type ExportInput = {
      */
     to_timestamp: string;
     /**
-     * `events`: every occurrence. `purchases`: those that carry a value. `customers`: users created in the window.
+     * `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`.
      */
     type?: 'events' | 'customers' | 'purchases';
     /**
