@@ -7009,7 +7009,7 @@ export interface components {
              */
             screen_id: string | null;
             /**
-             * @description False: the events of the purchase are stored, listed, exported and counted, but start no automation, wake no wait and go to no integration. For importing the past; it holds for every fact that is older than 72 h when it is recorded.
+             * @description False: the events of the purchase are stored, listed, exported and counted, but start no automation, wake no wait and go to no integration. For importing the past; it holds for every fact that is older than 72 h when it is recorded. Such a purchase moves `created_at` of its user back, until an app or something that acts has shown the user.
              * @default true
              */
             trigger: boolean;

@@ -44,6 +44,24 @@ async function place() {
 const numbered = (from: number, to: number, name: (n: number) => string = () => 'opened') =>
   Array.from({ length: to - from + 1 }, (_, i) => `${from + i},${name(from + i)},2026-01-01T00:00:00Z\n`).join('')
 
+test('customers begin with their first row, or when a column says; the map names a field of the customer', async () => {
+  const { run, file, production } = await place()
+  const path = await file(
+    'id,who,at,since\n1,ada,2025-05-02T00:00:00Z,\n2,ada,2025-04-01T00:00:00Z,\n3,bob,2025-06-01T00:00:00Z,2024-01-01T00:00:00Z\n',
+  )
+  const fields = ['event_id=e-{id}', 'event_name=opened', 'happened_at={at}', 'identity_id={who}', 'created_at={since}']
+  const { code, out } = await run(path, ...fields.flatMap(field => ['--map', field]), '--batch', '1')
+  expect([code, out]).toEqual([0, expect.stringContaining('3 rows: 3 stored')])
+  const { rows } = await api.pool.query(
+    'select identity_id as who, created_at, last_seen_at from users where environment = $1 order by 1',
+    [production],
+  )
+  expect(rows).toEqual([
+    { who: 'ada', created_at: '2025-04-01T00:00:00Z', last_seen_at: '2025-05-02T00:00:00Z' },
+    { who: 'bob', created_at: '2024-01-01T00:00:00Z', last_seen_at: '2025-06-01T00:00:00Z' },
+  ])
+})
+
 test('the example is stored whole, with its users, amounts and quantities', async () => {
   const { run, events, production } = await place()
   const { code, out } = await run(...EXAMPLE)

@@ -102,6 +102,13 @@ describe('a file of Apple', () => {
     expect(said.out).toMatch(/2 rows: 1 attached, 1 there already, 0 rejected\.$/)
     expect(said.code).toBe(0)
     expect(await owned()).toEqual([expect.objectContaining({ name, identity: 'ada', periods: 2, triggers: false, price: '9.99' })])
+    // Ada began with her first purchase, and not on the day of the import.
+    const { rows: begun } = await commands.at.api.pool.query(
+      `select u.created_at = min(p.purchased_at) as ok from users u join purchases p on p.environment = u.environment and p.user_id = u.id
+       where u.environment = $1 group by u.created_at`,
+      [commands.at.project.production],
+    )
+    expect(begun).toEqual([{ ok: true }])
     expect((await told()).filter(({ name }) => name.startsWith('subscription'))).toEqual([
       { name: 'subscription_started', triggers: false },
       { name: 'subscription_renewed', triggers: false },

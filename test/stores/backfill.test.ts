@@ -74,6 +74,31 @@ test('the App Store: known lineages are asked about, and the whole history is re
   await stores.settled()
 })
 
+test('what a backfill finds of customers moves their beginning back; an app that has shown one before lets it stand', async () => {
+  await stores.connectApple()
+  const begin = Date.now() - 100 * DAY
+  const [waiting, seen] = [crypto.randomUUID(), crypto.randomUUID()]
+  const users = new Map<string, string>()
+  for (const account of [waiting, seen]) {
+    const { user_id } = await stores.good('POST', '/v4/identities', { identity_id: account })
+    users.set(account, String(user_id))
+    attempted(appleSubscription(stores.chain, { account }).subscribe(begin))
+  }
+  await stores.good('POST', `/v4/users/${users.get(seen)}/remote-configurations`, {})
+  const today = (await stores.api.pool.query('select created_at from users where id = $1', [users.get(seen)])).rows[0].created_at
+  expect((await backfill('apple')).result).toMatchObject({ is: 'done', notifications: 2 })
+  await stores.settled()
+  const { rows } = await stores.api.pool.query(
+    `select u.identity_id as account, u.created_at from users u join lineages l on l.environment = u.environment and l.user_id = u.id
+     where u.environment = $1`,
+    [stores.project.production],
+  )
+  expect(Object.fromEntries(rows.map(row => [row.account, row.created_at]))).toEqual({
+    [waiting]: `${new Date(begin).toISOString().slice(0, 19)}Z`,
+    [seen]: today,
+  })
+})
+
 test('one that is stopped goes on from the day that it had come to', async () => {
   await stores.connectApple()
   const fromMs = Date.now() - 6 * DAY

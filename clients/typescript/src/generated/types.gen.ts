@@ -2891,7 +2891,7 @@ export type PurchaseInput = {
      */
     screen_id?: string | null;
     /**
-     * False: the events of the purchase are stored, listed, exported and counted, but start no automation, wake no wait and go to no integration. For importing the past; it holds for every fact that is older than 72 h when it is recorded.
+     * False: the events of the purchase are stored, listed, exported and counted, but start no automation, wake no wait and go to no integration. For importing the past; it holds for every fact that is older than 72 h when it is recorded. Such a purchase moves `created_at` of its user back, until an app or something that acts has shown the user.
      */
     trigger?: boolean;
     app_store_data?: AppStoreInput;
