@@ -171,14 +171,14 @@ describe('purchases that are history', () => {
   })
 })
 
-test('the charts show new users when their history begins, also of users whom they have shown on another day', async () => {
+test('charts and segments show new users when their history begins, also of users whom they have shown on another day', async () => {
   const project = await api.newProject()
   const key = project.secret
   const day = (n: number) => Math.floor(START / 86_400_000) * 86_400 - n * 86_400
-  const newUsers = () =>
+  const newUsers = (more = '') =>
     Promise.all(
       callsOf(api).map(async ({ driver, call }) => {
-        const query = `from=${day(40)}&to=${day(-1)}&unit=day&fresh=true`
+        const query = `from=${day(40)}&to=${day(-1)}&unit=day&fresh=true${more}`
         const { body } = await call('GET', `/v4/analytics/charts/users-overview?${query}`, { key })
         const data = body.series[0].data.filter(({ value }: { value: number }) => value > 0)
         return { driver, data: data.map(({ start_time, value }: { start_time: number; value: number }) => [start_time, value]) }
@@ -188,6 +188,10 @@ test('the charts show new users when their history begins, also of users whom th
   const at = (n: number) => new Date((day(n) + 3_600) * 1000).toISOString()
   const { id } = (await api.call('POST', '/v4/users', { key, body: { environment: 'prod', created_at: at(1) } })).body
   expect(await newUsers()).toEqual(both([[day(1), 1]]))
+  const conditions = [{ metric: 'install_date', comparator: 'lt', value: at(25) }]
+  const segment = (await api.call('POST', '/v4/segments', { key, body: { name: 'Of old', conditions } })).body.id
+  const old = `&filter[segment_id][]=${segment}`
+  expect(await newUsers(old)).toEqual(both([]))
   const events = [opened(at(10), { customer_uid: id }), opened(at(30), { customer_uid: id }), opened(at(20), { identity_id: 'second' })]
   await api.call('POST', '/v4/events', { key, body: { events, trigger: false } })
   expect(await newUsers()).toEqual(
@@ -196,4 +200,5 @@ test('the charts show new users when their history begins, also of users whom th
       [day(20), 1],
     ]),
   )
+  expect(await newUsers(old)).toEqual(both([[day(30), 1]]))
 })

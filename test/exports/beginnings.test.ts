@@ -1,9 +1,13 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Bound, type ExportSource, nextBound, setPart } from '../../domain/exports/parts.ts'
+import { selectRows } from '../../domain/exports/statement.ts'
+import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { QUICK } from '../harness/engine-fixture.ts'
 import { erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
 import { exportAll } from '../harness/exports.ts'
+import { rowsRead } from '../harness/rows-read.ts'
 
 // A customer whose beginning moves back stays where files of customers have the customer: at the time of recording.
 
@@ -59,4 +63,29 @@ test('an erasure finds the files that were written before the beginning moved', 
   expect((await api.call('DELETE', `/v4/customers/${rows[0].id}`, { key })).status).toBe(204)
   await erasuresEnded(api.pool)
   expect(await filesWith(api.files, rows[0].id)).toEqual([])
+})
+
+test('a part of a file of customers reads its own rows, whether their beginnings have moved or not', async () => {
+  const { production } = await api.newProject()
+  await api.pool.query(
+    `insert into users (environment, id, created_at, last_seen_at, recorded_at)
+     select $1, 'u' || n, case when n % 2 = 0 then t else t - interval '1 year' end, t, case when n % 2 = 1 then t end
+     from (select n, timestamptz '2026-03-01' + n * interval '1 minute' as t from generate_series(1, 5000) n) g`,
+    [production],
+  )
+  await api.pool.query('analyze users')
+  const offsets = Array(64).fill(0)
+  const [windowFrom, windowTo] = ['2026-03-02T00:00:00Z', '2026-03-03T00:00:00Z']
+  const common = { platforms: '', formulaGuard: false, include: [], fromOffsets: offsets, toOffsets: offsets, windowFrom, windowTo }
+  const source: ExportSource = { ...common, environment: production, type: 'customers', format: 'csv', compression: 'none' }
+  const begin: Bound = [windowFrom, '', '']
+  const read = async () => (await rowsRead([api.pool], ['users'])).users!
+  const before = await read()
+  const rows = await transaction(api.pool, async tx => {
+    const upto = await nextBound(tx, source, begin, 20)
+    await setPart(tx, source, begin, upto!)
+    return (await tx.query(selectRows(source))).rows
+  })
+  expect(rows).toHaveLength(20)
+  expect((await read()) - before).toBeLessThan(200)
 })
