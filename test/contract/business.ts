@@ -14,7 +14,7 @@ const STORE_DATA = '(app|play|stripe|paddle)_store_data(\\.\\w+)?'
 
 /** By operation: `code field` of every possible 400 for valid input; without a code it is `invalid_data`. */
 const RULES: Record<string, string> = {
-  v4CreateUser: 'environment',
+  v4CreateUser: 'environment|created_at',
   v4SetUserProperties: 'properties',
   v4SetCustomerProperties: 'properties',
   v4CreateEntitlement: PRODUCT_IDS,
