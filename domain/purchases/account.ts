@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { findUsers } from '../events/look-up.ts'
@@ -13,11 +14,16 @@ function candidatesOf(platform: Store, account: string): string[] {
 }
 
 const USER_ID = /^QON_[0-9a-f]{32}$/
+const hashOf = (name: string): string => createHash('sha256').update(name).digest('base64url')
+const normalized = (name: string): string => (UUID.test(name) ? name.toLowerCase() : name)
 
-/** The account ids, in lower case, that may stand for a user id or an identity: the reverse of `candidatesOf`, without regard to case. */
-export const accountsOf = (name: string): string[] => [
-  name.toLowerCase(),
-  ...(USER_ID.test(name) ? [name.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5')] : []),
+/** What is kept of an account id that nobody has yet: an erased user leaves no name behind. */
+export const accountHash = (account: string): string => hashOf(normalized(account))
+
+/** The hashes of the account ids that may stand for a user id or an identity: the reverse of `candidatesOf`, without regard to the case of a UUID. */
+export const accountHashesOf = (name: string): string[] => [
+  accountHash(name),
+  ...(USER_ID.test(name) ? [hashOf(name.slice(4).replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5'))] : []),
 ]
 
 /** The user of the environment that an app has named to the store: by the user's id, else by the identity. Null: an unknown one. */

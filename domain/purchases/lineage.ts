@@ -73,7 +73,7 @@ export async function resolveOwner(
 export async function giveLineage(tx: Tx, id: number, user: string): Promise<void> {
   await tx.query({
     name: 'give-lineage',
-    text: `update lineages set user_id = $2, owned_at = case when exists (select 1 from purchases where lineage = $1)
+    text: `update lineages set user_id = $2, account_hash = null, owned_at = case when exists (select 1 from purchases where lineage = $1)
              then environment_now(environment) end where id = $1`,
     values: [id, user],
   })

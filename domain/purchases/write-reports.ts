@@ -5,6 +5,7 @@ import { type StatedPeriod, statedPeriods } from '../store-facts/stated-period.t
 import type { Statement } from '../store-facts/statement.ts'
 import { LAST_MS } from '../subscriptions/period.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { accountHash } from './account.ts'
 import type { Bought } from './bought-by-another.ts'
 import { giveLineage } from './lineage.ts'
 import { withLinkedTypes } from './linked.ts'
@@ -73,10 +74,12 @@ async function writeLineage(
   return rows[0]!.whole_until
 }
 
-/** For whoever is created later: the account that the app has named to the store. */
+/** For whoever is created later: what names the account that the app told the store of. */
 async function keepAccount(tx: Tx, lineage: number, reports: LockedReports['reports']): Promise<void> {
   const account = reports.findLast(({ accountId }) => accountId)?.accountId
-  if (account) await tx.query('update lineages set account = $2 where id = $1 and account is distinct from $2', [lineage, account])
+  if (!account) return
+  const text = 'update lineages set account_hash = $2 where id = $1 and account_hash is distinct from $2'
+  await tx.query({ name: 'keep-account', text, values: [lineage, accountHash(account)] })
 }
 
 type Folded = { folded: FoldedLineage; matched: Map<string, PurchaseRow> }

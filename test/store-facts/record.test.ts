@@ -63,15 +63,16 @@ describe('a lineage that a store tells of', () => {
     expect(await namesOf(user)).toEqual([])
   })
 
-  test('is kept without user, and all is told when a later report names the user', async () => {
+  test('is kept without user, and all is told once when the user is known', async () => {
     await record(api.pool, production, [newSubscription('later-1', 'person-2')])
     await record(api.pool, production, [appReport('later-1', [{ at: day(-1), transaction: 'later-1', renewal: { autoRenews: false } }])])
     expect(
       (await api.pool.query(`select user_id, count(*)::int as n from purchases where transaction_id = 'later-1' group by 1`)).rows,
     ).toEqual([{ user_id: null, n: 1 }])
     const user = (await api.call('POST', '/v4/identities', { body: { identity_id: 'person-2' } })).body.user_id
+    expect(await namesOf(user)).toEqual(['subscription_started', 'subscription_canceled'])
     const [attached] = await record(api.pool, production, [newSubscription('later-1', 'person-2')])
-    expect(attached).toMatchObject({ owner: user, isNewOwner: true })
+    expect(attached).toMatchObject({ owner: user, isNewOwner: false })
     expect(await namesOf(user)).toEqual(['subscription_started', 'subscription_canceled'])
     expect((await eventsOf(user)).map(({ triggers }) => triggers)).toEqual([true, true])
   })
