@@ -16,6 +16,7 @@ import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '.
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
+import { webTokens } from './sdk/web-tokens.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 import { serveV3 } from './v3/serve.ts'
 
@@ -58,6 +59,7 @@ export function application(deps: ServerDeps): App {
     router(routes),
     authenticate(ownerOf),
     limitRate(take),
+    webTokens,
     answer(deps),
   ]
   for (const layer of layers) app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)
