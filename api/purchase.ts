@@ -61,15 +61,15 @@ export const purchase = (row: PurchaseRow, reader: string) => ({
 })
 
 /** What an operation records: for whom, what was claimed, and what the store says of it. */
-type Claimed = { user: string; input: PurchaseInput; evidence: Evidence; takesUnlinked?: boolean }
+type Claimed = { user: string; input: PurchaseInput; evidence: Evidence; takesUnlinked?: boolean; takesUnpriced?: boolean }
 
 /** Records a purchase with its entry in the audit log. Returns it as that shows it. */
 export async function recordPurchase(
   tx: Tx,
   trail: Trail & { environment: number },
-  { user, input, evidence, takesUnlinked = false }: Claimed,
+  { user, input, evidence, takesUnlinked = false, takesUnpriced = false }: Claimed,
 ): Promise<ReturnType<typeof purchase>> {
-  const created = await createPurchase(tx, trail.environment, user, input, evidence, { takesUnlinked })
+  const created = await createPurchase(tx, trail.environment, user, input, evidence, { takesUnlinked, takesUnpriced })
   const after = purchase(created.purchase, user)
   // An entry names one user, so that the erasure of the other one leaves it as it is.
   if (created.former) {

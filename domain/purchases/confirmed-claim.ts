@@ -43,8 +43,7 @@ export function saidByClaim(claim: Claim, subject: string, statedAt: number): St
     ids: { transaction, originalTransaction, token, order, subscription, storeType },
     said: {
       isSubscription: claim.isSubscription,
-      currency: claim.currency,
-      price: claim.price,
+      ...(claim.isPriced && { currency: claim.currency, price: claim.price }),
       begins: claim.purchasedAt,
       ends: claim.expiresAt,
       periodType: claim.periodType,

@@ -68,6 +68,7 @@ export type CreatedPurchase = { purchase: PurchaseRow; former: PurchaseRow | nul
  * is derived from it. Throws in this order: `invalid_data`, `invalid_product_id` or `product_not_in_project`; `not_found` for the user;
  * `already_exists` when the user has the transaction; `conflict` when another user has it and the transfer policy is `keep`;
  * `purchase_fraud` or `network_error` by the evidence. `takesUnlinked`: what the store confirms is recorded also while no product links its product.
+ * `takesUnpriced`: price and currency may be missing; where the store says none either, the price is 0.
  */
 export async function createPurchase(
   tx: Tx,
@@ -75,12 +76,12 @@ export async function createPurchase(
   user: string,
   input: PurchaseInput,
   evidence: Evidence,
-  { takesUnlinked = false } = {},
+  { takesUnlinked = false, takesUnpriced = false } = {},
 ): Promise<CreatedPurchase> {
   const isSigned = input.app_store_data?.signed_transaction !== undefined
   const complete = isSigned && evidence.is === 'confirmed' ? withSigned(input, evidence) : input
   const word = takesUnlinked && evidence.is === 'confirmed' ? confirmedPeriod(evidence) : undefined
-  const claim = await validatePurchase(tx, environment, complete, word)
+  const claim = await validatePurchase(tx, environment, complete, { unlinked: word, takesUnpriced })
   await requireUser(tx, environment, user)
   if (claim === null) {
     acceptedConfirmation(evidence)

@@ -11,8 +11,8 @@ export async function gatherEvidenceOfBoth(
   claimant: Claimant,
   claim: StoreClaim | SignedClaim,
   config: StoreConfig | null,
+  signal = verificationTime(),
 ): Promise<Evidence> {
-  const signal = verificationTime()
   const evidence = await gatherEvidence(deps, claimant, claim, config, signal)
   if (evidence.is !== 'unknown' || claimant.environment === 'sandbox' || claim.platform !== 'app_store') return evidence
   const there = await gatherEvidence(deps, { ...claimant, environment: 'sandbox' }, claim, config, signal)

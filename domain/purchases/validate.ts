@@ -14,6 +14,8 @@ export type Claim = StoreClaim & {
   isSubscription: boolean
   currency: string
   price: string
+  /** False: nobody has named a price, and `price` is 0. */
+  isPriced: boolean
   purchasedAt: string
   expiresAt: string | null
   autoRenewing: boolean
@@ -41,13 +43,19 @@ async function findProduct(tx: Tx, environment: Environment, claim: StoreClaim, 
   return rows[0]!
 }
 
+const UNPRICED = { price: '0', currency: 'USD' }
+
+type StatedFields = { currency: string; price: string; isPriced: boolean; purchased_at: string }
+
 /** The three fields that are required unless the transaction is signed. */
-function requireFields(input: PurchaseInput): { currency: string; price: string; purchased_at: string } {
+function requireFields(given: PurchaseInput, takesUnpriced: boolean): StatedFields {
+  const isPriced = !takesUnpriced || (given.price !== undefined && given.currency !== undefined)
+  const input = isPriced ? given : { ...given, ...UNPRICED }
   const missing: Detail[] = (['currency', 'price', 'purchased_at'] as const).flatMap(field =>
     input[field] === undefined ? [{ field, message: 'is required' }] : [],
   )
   if (missing.length > 0) throw invalidFields(missing)
-  return { currency: input.currency!.toUpperCase(), price: input.price!, purchased_at: wholeSecond(input.purchased_at!) }
+  return { currency: input.currency!.toUpperCase(), price: input.price!, isPriced, purchased_at: wholeSecond(input.purchased_at!) }
 }
 
 const saidBesides = (input: PurchaseInput) => ({
@@ -77,8 +85,8 @@ function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: st
 }
 
 /** A purchase that the store confirms of a product that no product links: what the product would say, the store says. */
-function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: ReturnType<typeof requireFields>, word: StatedPeriod): Claim {
-  const { currency, price, purchased_at: purchasedAt } = stated
+function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: StatedFields, word: StatedPeriod): Claim {
+  const { currency, price, isPriced, purchased_at: purchasedAt } = stated
   const isSubscription = store.isSubscription ?? word.isSubscription === true
   return {
     ...store,
@@ -86,6 +94,7 @@ function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: ReturnTy
     isSubscription,
     currency,
     price,
+    isPriced,
     purchasedAt,
     expiresAt: isSubscription ? (word.ends ?? null) : null,
     autoRenewing: isSubscription,
@@ -96,21 +105,21 @@ function unlinkedClaim(store: StoreClaim, input: PurchaseInput, stated: ReturnTy
 /**
  * The purchase to record, as the caller states it; null for a signed transaction. Throws `invalid_data` for its shape, then
  * `invalid_product_id`, `product_not_in_project`, or `invalid_data` when the store's data and the product have different types. `unlinked`: what the
- * store says of the transaction, which then needs no product that links it.
+ * store says of the transaction, which then needs no product that links it. `takesUnpriced`: price and currency may be missing.
  */
 export async function validatePurchase(
   tx: Tx,
   environment: Environment,
   input: PurchaseInput,
-  unlinked: StatedPeriod | null = null,
+  { unlinked = null, takesUnpriced = false }: { unlinked?: StatedPeriod | null | undefined; takesUnpriced?: boolean } = {},
 ): Promise<Claim | null> {
   const store = storeClaim(input)
   if (store === null) {
     if (input.currency !== undefined && !isCurrency(input.currency.toUpperCase())) throw invalidField('currency', NO_CURRENCY)
     return null
   }
-  const stated = requireFields(input)
-  const { currency, price, purchased_at: purchasedAt } = stated
+  const stated = requireFields(input, takesUnpriced)
+  const { currency, price, isPriced, purchased_at: purchasedAt } = stated
   if (!isCurrency(currency)) throw invalidField('currency', NO_CURRENCY)
   const product = await findProduct(tx, environment, store, purchasedAt)
   if (Date.parse(purchasedAt) > Date.parse(product.now) + MAX_AHEAD_MS) throw invalidField('purchased_at', TOO_FAR_AHEAD)
@@ -127,7 +136,7 @@ export async function validatePurchase(
       store.field,
       recurring ? 'is a subscription, but the purchase is one-time' : 'is a one-time product, but the purchase is a subscription',
     )
-  const isFree = compareAmounts(price, '0') === 0
+  const isFree = isPriced && compareAmounts(price, '0') === 0
   const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)
   const expiresAt = recurring ? (given ?? product.end) : null
   const faults = recurring ? validatePeriod(input, purchasedAt, expiresAt, isFree) : validateOneTime(input)
@@ -138,6 +147,7 @@ export async function validatePurchase(
     isSubscription: recurring,
     currency,
     price,
+    isPriced,
     purchasedAt,
     expiresAt,
     autoRenewing: recurring && (input.is_auto_renewing ?? true),

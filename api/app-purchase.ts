@@ -1,0 +1,86 @@
+import { audit, type Trail } from '../domain/audit/record.ts'
+import type { AppUser } from '../domain/customers/app-user.ts'
+import { grantSandboxAccess, sandboxAccessOf } from '../domain/entitlements/sandbox-access.ts'
+import type { EnvironmentKind } from '../domain/environment.ts'
+import { isLogConflict } from '../domain/events/write.ts'
+import { MAX_AHEAD_MS } from '../domain/limits.ts'
+import type { KeyOwner } from '../domain/projects/keys.ts'
+import type { PurchaseInput, StoreClaim } from '../domain/purchases/claim.ts'
+import { confirmedPeriod } from '../domain/purchases/confirmed-claim.ts'
+import { isTransactionConflict } from '../domain/purchases/create.ts'
+import { gatherEvidenceOfBoth } from '../domain/purchases/sandbox-claim.ts'
+import { type Confirmation, configOfStore, type Evidence, gatherEvidence, type SignedClaim } from '../domain/purchases/verification.ts'
+import { Refusal } from '../domain/refusal.ts'
+import type { Pool } from '../store/connect.ts'
+import { transaction } from '../store/transaction.ts'
+import type { ApiDeps } from './operation.ts'
+import { recordPurchase } from './purchase.ts'
+import type { StatementTurn } from './request-turns.ts'
+import { wholeSeconds } from './time.ts'
+import { shownGrant } from './v3/shown-grant.ts'
+
+/** Who claims a purchase in an app, and where. */
+export type AppClaimant = {
+  owner: KeyOwner
+  user: AppUser
+  environmentKind: EnvironmentKind
+  trail: Trail & { environment: number }
+  deps: ApiDeps
+  db: Pool
+  inTurn: StatementTurn
+}
+
+/** When it was bought, in seconds; without a time, and for one that lies too far ahead, now. `now` in µs. */
+export function purchasedAt(purchased: number | undefined, now: number): string {
+  const nowMs = now / 1000
+  return wholeSeconds(purchased === undefined || purchased * 1000 > nowMs + MAX_AHEAD_MS ? nowMs : purchased * 1000)
+}
+
+/** What the store says of a claim. Holds no turn while the store is asked. */
+export async function evidenceOfApp(
+  { owner, environmentKind, deps, inTurn }: AppClaimant,
+  claim: StoreClaim | SignedClaim,
+  signal?: AbortSignal,
+): Promise<Evidence> {
+  const { config, access } = await inTurn(async db => ({
+    config: await configOfStore(db, owner.project, claim),
+    access: claim.platform === 'app_store' ? await sandboxAccessOf(db, owner.project) : 'refuse',
+  }))
+  const claimant = { project: owner.project, environment: environmentKind, key: owner.kind }
+  const evidence = await (access === 'grant' ? gatherEvidenceOfBoth : gatherEvidence)(deps, claimant, claim, config, signal)
+  return evidence.is === 'other_environment' && access === 'grant' ? { ...evidence, givesAccess: true } : evidence
+}
+
+/**
+ * Records what the evidence supports, in a turn. A transaction that the user has already stays as it is. Throws what `createPurchase` throws, but
+ * `network_error` in place of `product_not_in_project` when the store gave no answer: whether an unlinked product is a fault, only the store says.
+ */
+export const recordOfApp = (call: AppClaimant, input: PurchaseInput, evidence: Evidence): Promise<void> =>
+  call.inTurn(() => (evidence.is === 'other_environment' && evidence.givesAccess ? giveSandboxAccess(call, evidence) : record(call, input, evidence)))
+
+async function record({ db, trail, user }: AppClaimant, input: PurchaseInput, evidence: Evidence): Promise<void> {
+  try {
+    await transaction(
+      db,
+      tx => recordPurchase(tx, trail, { user: user.id, input, evidence, takesUnlinked: true, takesUnpriced: input.price === undefined }),
+      error => isLogConflict(error) || isTransactionConflict(error),
+    )
+  } catch (error) {
+    if (error instanceof Refusal && error.code === 'already_exists') return
+    const isUndecided = error instanceof Refusal && error.code === 'product_not_in_project' && evidence.is === 'no_answer'
+    throw isUndecided ? new Refusal('network_error', 'the store gave no answer') : error
+  }
+}
+
+/** Gives a user of production, such as App Review, for a short time what a purchase of the sandbox gives there. Nothing else is recorded. */
+async function giveSandboxAccess({ db, trail, user, deps }: AppClaimant, evidence: Confirmation): Promise<void> {
+  const { product, ends = null } = confirmedPeriod(evidence) ?? {}
+  if (product === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
+  await transaction(db, async tx => {
+    for (const { entitlement: id, before, after } of await grantSandboxAccess(tx, trail.environment, user.id, { product, ends })) {
+      const said = { before: before && shownGrant(id, before), after: shownGrant(id, after) }
+      await audit(tx, trail, { resource: 'user_entitlement', id, user: user.id, ...said })
+    }
+  })
+  deps.metrics.sandboxInProduction()
+}
