@@ -5,11 +5,11 @@ import type { EnvironmentKind } from '../domain/environment.ts'
 import { isLogConflict } from '../domain/events/write.ts'
 import { MAX_AHEAD_MS } from '../domain/limits.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
-import type { PurchaseInput, StoreClaim } from '../domain/purchases/claim.ts'
+import type { PurchaseInput } from '../domain/purchases/claim.ts'
 import { confirmedPeriod } from '../domain/purchases/confirmed-claim.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import { gatherEvidenceOfBoth } from '../domain/purchases/sandbox-claim.ts'
-import { type Confirmation, configOfStore, type Evidence, gatherEvidence, type SignedClaim } from '../domain/purchases/verification.ts'
+import { type AnyClaim, type Confirmation, configOfStore, type Evidence, gatherEvidence } from '../domain/purchases/verification.ts'
 import { Refusal } from '../domain/refusal.ts'
 import type { Pool } from '../store/connect.ts'
 import { transaction } from '../store/transaction.ts'
@@ -39,7 +39,7 @@ export function purchasedAt(purchased: number | undefined, now: number): string 
 /** What the store says of a claim. Holds no turn while the store is asked. */
 export async function evidenceOfApp(
   { owner, environmentKind, deps, inTurn }: AppClaimant,
-  claim: StoreClaim | SignedClaim,
+  claim: AnyClaim,
   signal?: AbortSignal,
 ): Promise<Evidence> {
   const { config, access } = await inTurn(async db => ({

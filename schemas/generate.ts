@@ -1,4 +1,4 @@
-// `npm run generate` writes schemas/generated/ (of v4; below it, of v3) and the generated part of the TypeScript client from the YAML files. All of
+// `npm run generate` writes schemas/generated/ (of v4; below it, of v3 and of mobile SDKs) and the generated part of the TypeScript client from the YAML files. All of
 // it is committed. It works offline, and the same input gives the same bytes.
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -28,6 +28,7 @@ const generateFrom = async (source: string, folder: string, depth: number) => {
 export const generate = async (folder: string) => {
   await generateFrom(import.meta.dirname, folder, 1)
   await generateFrom(join(import.meta.dirname, 'v3'), join(folder, 'v3'), 2)
+  await generateFrom(join(import.meta.dirname, 'sdk'), join(folder, 'sdk'), 2)
 }
 
 export const generateClient = (folder: string) => client(bundle(import.meta.dirname), folder)

@@ -1,6 +1,5 @@
 import type { StoreConfig } from '../stores/config.ts'
-import type { StoreClaim } from './claim.ts'
-import { type Claimant, type Evidence, gatherEvidence, type SignedClaim, type VerificationDeps, verificationTime } from './verification.ts'
+import { type AnyClaim, type Claimant, type Evidence, gatherEvidence, type VerificationDeps, verificationTime } from './verification.ts'
 
 /**
  * As `gatherEvidence`, but what Apple does not know of production is then asked of its sandbox: `other_environment` if it is a purchase there. Both
@@ -9,7 +8,7 @@ import { type Claimant, type Evidence, gatherEvidence, type SignedClaim, type Ve
 export async function gatherEvidenceOfBoth(
   deps: VerificationDeps,
   claimant: Claimant,
-  claim: StoreClaim | SignedClaim,
+  claim: AnyClaim,
   config: StoreConfig | null,
   signal = verificationTime(),
 ): Promise<Evidence> {

@@ -14,16 +14,21 @@ export type UnverifiedPurchases = 'none' | 'secret' | 'all'
 /** A transaction of the App Store that only its signature identifies. */
 export type SignedClaim = { platform: 'app_store'; signedTransaction: string }
 
+/** A transaction that a receipt names. It proves nothing by itself: all purchases of the customer whose transaction it is are asked about. */
+export type CustomerClaim = { platform: 'app_store'; customerTransaction: string }
+
+export type AnyClaim = StoreClaim | SignedClaim | CustomerClaim
+
 /** What the store says of a claim: everything that it knows of the lineage. `lineage` and `subject` name the claimed transaction in the reports. */
 export type Confirmation = { environment: EnvironmentKind; reports: StoreReport[]; lineage: string; subject: string }
 
-/** The result of asking a store. */
-export type VerificationResult = ({ is: 'confirmed' } & Confirmation) | { is: 'unknown' } | { is: 'no_answer' }
+/** The result of asking a store. `isRefused`: it does not accept the credentials of the project. */
+export type VerificationResult = ({ is: 'confirmed' } & Confirmation) | { is: 'unknown' } | { is: 'no_answer'; isRefused?: true }
 
 /** `config` null: nothing is stored for the store. */
 type Inquiry = {
   project: number
-  claim: StoreClaim | SignedClaim
+  claim: AnyClaim
   environment: EnvironmentKind
   config: StoreConfig | null
   secret: StoreValue
@@ -76,7 +81,7 @@ const isWordEnough = (policy: UnverifiedPurchases, { key, environment }: Claiman
 export async function gatherEvidence(
   { verifiers, secrets, unverifiedPurchases }: VerificationDeps,
   claimant: Claimant,
-  claim: StoreClaim | SignedClaim,
+  claim: AnyClaim,
   config: StoreConfig | null,
   signal = verificationTime(),
 ): Promise<Evidence> {

@@ -1,5 +1,6 @@
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { StoreClaim } from '../../domain/purchases/claim.ts'
+import type { CustomerClaim, SignedClaim } from '../../domain/purchases/verification.ts'
 import type { StoreReport } from '../../domain/store-facts/statement.ts'
 import type { Promised } from '../../domain/store-inbox/checks.ts'
 import type { Arrival, Gate, SignedNotification, StoreSettings } from '../../domain/store-inbox/notification.ts'
@@ -56,12 +57,13 @@ export type Asking = {
 }
 
 /**
- * A purchase that somebody claims: by its ids, or by Apple's signature alone. `product` null: whichever it is of. Of Google Play a claim may name
+ * A purchase that somebody claims: by its ids, by Apple's signature alone, or by a receipt with all others of the customer. `product` null: whichever it is of. Of Google Play a claim may name
  * the order without the token.
  */
 export type ClaimToConfirm =
   | (Omit<StoreClaim, 'product'> & { product: string | null })
-  | { platform: 'app_store'; signedTransaction: string }
+  | SignedClaim
+  | CustomerClaim
 
 /** `lineage` and `subject` name the claimed transaction within the reports. */
 export type ClaimAnswer =

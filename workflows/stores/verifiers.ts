@@ -21,8 +21,9 @@ function verified(answer: ClaimAnswer, question: number): Verified {
     case 'gone':
       return { is: 'unknown' }
     case 'later':
-    case 'refused':
       return { is: 'no_answer' }
+    case 'refused':
+      return { is: 'no_answer', isRefused: true }
     default:
       return answer satisfies never
   }

@@ -2,7 +2,7 @@ import { VerificationException } from '@apple/app-store-server-library'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
 import { type AppleDeps, type AppStoreApi, askApple } from './app-store-api.ts'
-import { appleLineage } from './lineage-history.ts'
+import { appleCustomer, appleLineage } from './lineage-history.ts'
 import { isAppleId } from './refresh-lineage.ts'
 import { type AppleSignatures, appleSignaturesFor, isForeign, isSignedInTime, isUndecided } from './signed-data.ts'
 import { UnreadableContent, unverified } from './signed-payload.ts'
@@ -107,11 +107,26 @@ async function confirmWithin(deps: AppleDeps, id: string, product: string, askin
   }
 }
 
+/** What a receipt names: all purchases of the customer who has the transaction. */
+async function confirmCustomer(deps: AppleDeps, id: string, asking: Asking): Promise<ClaimAnswer> {
+  if (!isAppleId(id)) return { is: 'unknown' }
+  const { environment, settings } = asking
+  const answer = await askApple(deps, asking, (api, bundleId) =>
+    appleCustomer(api, appleSignaturesFor(deps.rules, settings, bundleId, environment), id),
+  )
+  if (answer.is !== 'answer') return answer
+  const [first] = answer.value
+  if (!first) return { is: 'unknown' }
+  const named = answer.value.find(({ statements }) => statements.some(({ subject }) => subject === id)) ?? first
+  return { is: 'reports', environment, reports: answer.value, lineage: named.lineage, subject: id }
+}
+
 /**
  * A claimed transaction with everything that Apple says of its lineage. A signed transaction is confirmed by its signature, and by Apple where the
- * project is connected.
+ * project is connected. A transaction that only names the customer is confirmed with all lineages of the customer.
  */
 export async function confirmAppleClaim(deps: AppleDeps, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+  if ('customerTransaction' in claim) return confirmCustomer(deps, claim.customerTransaction, asking)
   if ('signedTransaction' in claim) return confirmSigned(deps, claim.signedTransaction, asking)
   return confirmTransaction(deps, claim.transaction ?? claim.lineage, claim.product, asking)
 }

@@ -38,23 +38,20 @@ async function lastTransaction(verifier: AppleSignatures, { data }: StatusRespon
   return null
 }
 
-/** All transactions of the lineage. Apple's history is that of a customer and has other lineages, too. */
+/** All transactions of the customer who has this one; of one group of subscriptions, if it is given. */
 async function transactionsOf(
   api: AppStoreApi,
   verifier: AppleSignatures,
-  lineage: string,
+  id: string,
   group: string | undefined,
 ): Promise<{ transactions: AppleTransaction[]; isWhole: boolean }> {
   const filter = group === undefined ? {} : { subscriptionGroupIdentifiers: [group] }
   const transactions: AppleTransaction[] = []
   let revision: string | null = null
   for (let page = 0; page < MOST_PAGES; page++) {
-    const answer = await api.getTransactionHistory(lineage, revision, filter, GetTransactionHistoryVersion.V2)
+    const answer = await api.getTransactionHistory(id, revision, filter, GetTransactionHistoryVersion.V2)
     if (!Array.isArray(answer.signedTransactions)) throw new UnreadableContent('an answer has no signedTransactions')
-    for (const signed of answer.signedTransactions) {
-      const transaction = completeTransaction(await verifier.verifyAndDecodeTransaction(signed))
-      if (transaction.originalTransactionId === lineage) transactions.push(transaction)
-    }
+    for (const signed of answer.signedTransactions) transactions.push(completeTransaction(await verifier.verifyAndDecodeTransaction(signed)))
     if (answer.hasMore !== true) return { transactions, isWhole: true }
     revision = answer.revision ?? null
     if (revision === null) break
@@ -94,10 +91,12 @@ function statementsOf(transactions: AppleTransaction[], last: LastTransaction | 
   return [...periods, renewalStatement(last.renewal, last.transaction.transactionId, 'api', { gaveUp: last.status === Status.EXPIRED })]
 }
 
-/** Everything that Apple says of a lineage: the state of its subscription and all its transactions; null: it does not know it. */
-export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, lineage: string): Promise<StoreReport | null> {
-  const last = await lastTransaction(verifier, await api.getAllSubscriptionStatuses(lineage), lineage)
-  const { transactions, isWhole } = await transactionsOf(api, verifier, lineage, last?.group)
+function reportOf(
+  lineage: string,
+  transactions: AppleTransaction[],
+  last: LastTransaction | null,
+  isWhole: boolean,
+): StoreReport | null {
   // The history may be a moment older than the state, and lack its transaction.
   const isKnown = transactions.some(({ transactionId }) => transactionId === last?.transaction.transactionId)
   const all = [...transactions, ...(last && !isKnown ? [last.transaction] : [])].sort(inOrder)
@@ -112,4 +111,26 @@ export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, 
     notices: [],
     isWhole,
   }
+}
+
+/** Everything that Apple says of a lineage: the state of its subscription and all its transactions; null: it does not know it. */
+export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, lineage: string): Promise<StoreReport | null> {
+  const last = await lastTransaction(verifier, await api.getAllSubscriptionStatuses(lineage), lineage)
+  const { transactions, isWhole } = await transactionsOf(api, verifier, lineage, last?.group)
+  // Apple's history is that of a customer and has other lineages, too.
+  const own = transactions.filter(({ originalTransactionId }) => originalTransactionId === lineage)
+  return reportOf(lineage, own, last, isWhole)
+}
+
+/** The same of all lineages of the customer who has a transaction, the oldest lineage first. */
+export async function appleCustomer(api: AppStoreApi, verifier: AppleSignatures, id: string): Promise<StoreReport[]> {
+  const { transactions, isWhole } = await transactionsOf(api, verifier, id, undefined)
+  const lineages = Map.groupBy(transactions.sort(inOrder), ({ originalTransactionId }) => originalTransactionId)
+  const statuses = transactions.some(isAutoRenewable) ? await api.getAllSubscriptionStatuses(id) : { data: [] }
+  const reports: StoreReport[] = []
+  for (const [lineage, own] of lineages) {
+    const report = reportOf(lineage, own, await lastTransaction(verifier, statuses, lineage), isWhole)
+    if (report) reports.push(report)
+  }
+  return reports
 }
