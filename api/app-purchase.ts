@@ -56,7 +56,9 @@ export async function evidenceOfApp(
  * `network_error` in place of `product_not_in_project` when the store gave no answer: whether an unlinked product is a fault, only the store says.
  */
 export const recordOfApp = (call: AppClaimant, input: PurchaseInput, evidence: Evidence): Promise<void> =>
-  call.inTurn(() => (evidence.is === 'other_environment' && evidence.givesAccess ? giveSandboxAccess(call, evidence) : record(call, input, evidence)))
+  call.inTurn(() =>
+    evidence.is === 'other_environment' && evidence.givesAccess ? giveSandboxAccess(call, evidence) : record(call, input, evidence),
+  )
 
 async function record({ db, trail, user }: AppClaimant, input: PurchaseInput, evidence: Evidence): Promise<void> {
   try {

@@ -1,9 +1,10 @@
 import type Koa from 'koa'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
+import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
-export type AnyRoute = Route | V3Route
+export type AnyRoute = Route | V3Route | SdkRoute
 
 /** What the router finds for a request. `method`: the path has a route, but not with this method. */
 export type Match =

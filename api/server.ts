@@ -2,6 +2,7 @@ import { createServer } from 'node:http'
 import Koa from 'koa'
 import type { Logger } from 'pino'
 import type { Pool } from '../store/connect.ts'
+import { addressLimit } from './address-limit.ts'
 import { authenticator } from './authenticate.ts'
 import { promptClose } from './close.ts'
 import type { Context, Layer, Match, RequestState } from './context.ts'
@@ -16,6 +17,7 @@ import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '.
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
+import { serveSdk } from './sdk/serve.ts'
 import { webTokens } from './sdk/web-tokens.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
 import { serveV3 } from './v3/serve.ts'
@@ -47,6 +49,7 @@ export function application(deps: ServerDeps): App {
   const ownerOf = authenticator(deps.checks)
   // Of a key and not of a version of the API.
   const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
+  const addresses = addressLimit(deps.addressRateLimit)
   const layers = [
     requestId,
     observe(deps),
@@ -54,7 +57,8 @@ export function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     storeNotifications(deps),
-    serveV3(deps, ownerOf, take),
+    serveV3(deps, ownerOf, take, addresses),
+    serveSdk(deps, ownerOf, take, addresses),
     apiOnly,
     router(routes),
     authenticate(ownerOf),

@@ -19,7 +19,7 @@ const isKept = (value: unknown): value is string | number | boolean =>
   typeof value === 'string' ? value.length <= MOST.text && storable(value) : typeof value === 'number' || typeof value === 'boolean'
 
 /** Further fields that the log can keep. What a client sends beyond that must not cost it the event. */
-const propertiesOf = (fields: Record<string, unknown>): Record<string, string | number | boolean> =>
+export const keptFields = (fields: Record<string, unknown>): Record<string, string | number | boolean> =>
   Object.fromEntries(
     Object.entries(fields)
       .filter((field): field is [string, string | number | boolean] => isKept(field[1]))
@@ -30,7 +30,7 @@ const propertiesOf = (fields: Record<string, unknown>): Record<string, string | 
 function eventOf(sent: Sent, { user, said }: UserCall<'v3CreateScreenEvents'>): ScreenEvent {
   const { type, screen_uid, happened_at, ...fields } = sent
   const isKnown = AS_THEY_ARE.has(type)
-  const properties = { ...propertiesOf(fields), ...(!isKnown && { interaction: type }) }
+  const properties = { ...keptFields(fields), ...(!isKnown && { interaction: type }) }
   return {
     content: canonicalJson(sent),
     happenedAt: happened_at === undefined ? null : happenedAt(happened_at, user.now),

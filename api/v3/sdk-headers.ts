@@ -6,13 +6,13 @@ const APPLE = /^(mac|i|ipad|tv|watch|vision)os$|^(mac os x|osx|mac|apple)$/i
 const COUNTRY = /^[A-Za-z]{2}$/
 
 /** A header's text, cut; undefined when it is absent or empty. */
-function textOf(headers: IncomingHttpHeaders, name: string): string | undefined {
+export function textOf(headers: IncomingHttpHeaders, name: string): string | undefined {
   const value = headers[name]
   const text = (Array.isArray(value) ? value[0] : value)?.trim()
   return text ? text.slice(0, LONGEST) : undefined
 }
 
-function platformOf(text: string | undefined): 'iOS' | 'Android' | undefined {
+export function platformOf(text: string | undefined): 'iOS' | 'Android' | undefined {
   if (text === undefined) return undefined
   if (APPLE.test(text)) return 'iOS'
   return /^android$/i.test(text) ? 'Android' : undefined

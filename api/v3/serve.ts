@@ -1,12 +1,11 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import type { AddressLimit } from '../address-limit.ts'
 import type { authenticator } from '../authenticate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
-import { Problem } from '../errors.ts'
-import { networkOf } from '../network-of.ts'
 import type { ApiDeps } from '../operation.ts'
-import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '../rate-limit.ts'
+import { allowanceHeaders, type KeyLimits } from '../rate-limit.ts'
 import { router } from '../router.ts'
 import { dispatchV3, type V3Route } from './dispatch.ts'
 import { CORS, invalidV3, isV3Path, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
@@ -15,30 +14,22 @@ import { v3Routes } from './routes.ts'
 type V3Deps = ApiDeps & {
   log: Logger
   checkAnswer: AnswerCheck
-  /** Of an address, for Project Keys, which are public, and for refused keys. */
-  addressRateLimit: RateLimit
 }
 
 const DESCRIPTION_PATH = '/v3/openapi.json'
 const DESCRIPTION = new URL('../../schemas/generated/v3/openapi.json', import.meta.url)
 const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger'
-/** Addresses that are remembered. Beyond them the one that was not seen for the longest time is forgotten. */
-const MOST_ADDRESSES = 20_000
 
 /** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
-export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits): Layer {
+export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits, addresses: AddressLimit): Layer {
   const find = router(v3Routes, { emptyLast: true })
   const description = readFile(DESCRIPTION, 'utf8')
-  const takeOfAddress = rateLimiter(deps.addressRateLimit, undefined, MOST_ADDRESSES)
   const answer: Layer = async ctx => {
-    const owner = await ownerOf(ctx.req.headers.authorization, ctx.ip).catch(error => {
-      if (isUnauthorized(error)) takeOfAddress(networkOf(ctx.ip), 1)
-      throw error
-    })
+    const owner = await addresses.ownerOf(ctx, ownerOf)
     ctx.state.owner = owner
     const route = routeOf(ctx.state.match)
-    if (owner.kind === 'project') takeOfAddress(networkOf(ctx.ip), 1)
+    addresses.take(ctx, owner)
     const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
     if (allowance) ctx.set(allowanceHeaders(allowance))
     ctx.state.operation = route.description.id
@@ -76,8 +67,6 @@ export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>,
     ctx.type = 'application/json; charset=utf-8'
   }
 }
-
-const isUnauthorized = (error: unknown): boolean => error instanceof Problem && error.status === 401
 
 function routeOf(match: Parameters<Layer>[0]['state']['match']): V3Route {
   switch (match.is) {

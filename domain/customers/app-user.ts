@@ -3,14 +3,14 @@ import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import type { EventInput } from '../events/item.ts'
 import { type FoundUser, findUsers } from '../events/look-up.ts'
-import { TRAIT_COLUMNS, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
+import { attributionOf, TRAIT_COLUMNS, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
 import { mark } from '../marks/mark.ts'
 import { noteSeen, SEEN_MICROS } from '../users/last-seen.ts'
 import { lockUsers } from '../users/user.ts'
 import { writeUsers } from './write-users.ts'
 
-/** What an app tells of itself and its device. */
-export type Said = Pick<EventInput, 'platform' | 'device' | 'app'>
+/** What an app tells of itself, its device, and where its user came from. */
+export type Said = Pick<EventInput, 'platform' | 'device' | 'app' | 'attribution'>
 
 /** A user of a project, in either environment. `no`: its number in the environment. `now` in µs, by the clock of that environment. */
 export type AppUser = FoundUser & { environment: Environment; no: number; now: number }
@@ -31,8 +31,9 @@ export async function findAppUser(db: Db, environments: Environment[], id: strin
 
 /** Takes the words of the app over, as of `now`: whether something was new, and whether it is something that figures of the past show. */
 function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; isOrigin: boolean } {
+  const attribution = attributionOf(user)
   const isNew = updateTraits(user, said, now) === 'news'
-  const isOrigin = updateOrigin(user, said, now) === 'news'
+  const isOrigin = updateOrigin(user, said, now) === 'news' || attributionOf(user) !== attribution
   return { isNew: isNew || isOrigin, isOrigin }
 }
 

@@ -55,6 +55,16 @@ export async function getProduct(db: Db, environment: Environment, id: string): 
   return rows[0]
 }
 
+/** The plan of Google Play that the product is sold as; null: none, or another product of the store. */
+export async function googlePlanOf(db: Db, environment: Environment, id: string, storeProduct: string): Promise<string | null> {
+  const { rows } = await db.query<{ plan: string | null }>({
+    name: 'google-plan',
+    text: 'select google_base_plan_id as plan from products where environment = $1 and id = $2 and google_product_id = $3',
+    values: [environment, id, storeProduct],
+  })
+  return rows[0]?.plan ?? null
+}
+
 /** `types` undefined: all products, those without a type included. */
 type ProductPage = { limit: number; after: string | undefined; types: ProductType[] | undefined }
 

@@ -95,15 +95,15 @@ function transactionIn(bytes: Uint8Array): string | null {
 }
 
 /**
- * The id of one transaction of the customer, from a receipt in base64. Null: it names none. `malformed`: it is no receipt. Nothing proves that the
+ * The id of one transaction of the customer, from a receipt in base64. Null: it names none; undefined: it is no receipt. Nothing proves that the
  * receipt is genuine: the id is good for asking Apple, and for nothing else.
  */
-export function transactionOfReceipt(receipt: string): string | null | 'malformed' {
+export function transactionOfReceipt(receipt: string): string | null | undefined {
   try {
     const id = transactionIn(Buffer.from(receipt, 'base64'))
-    return id === null || /^\d{1,32}$/.test(id) ? id : 'malformed'
+    return id === null || /^\d{1,32}$/.test(id) ? id : undefined
   } catch (error) {
-    if (error instanceof Malformed) return 'malformed'
+    if (error instanceof Malformed) return undefined
     throw error
   }
 }

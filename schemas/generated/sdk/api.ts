@@ -555,7 +555,7 @@ export interface components {
             purchase_time?: unknown;
             /** @description The id of the product at the store. */
             product?: unknown;
-            /** @description Ignored. */
+            /** @description Android: the id that the product has here, or empty. */
             product_id?: unknown;
             /** @description iOS: id of the transaction, empty where the receipt tells it; Android: id of the order, or empty. */
             transaction_id?: unknown;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { amountOf, refundedShare } from '../../../workflows/stores/apple/milliunits.ts'
-import { countryOfStorefront } from '../../../workflows/stores/apple/storefronts.ts'
+import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
 
 describe('amounts', () => {
   test.each([

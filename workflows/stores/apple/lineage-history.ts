@@ -51,7 +51,8 @@ async function transactionsOf(
   for (let page = 0; page < MOST_PAGES; page++) {
     const answer = await api.getTransactionHistory(id, revision, filter, GetTransactionHistoryVersion.V2)
     if (!Array.isArray(answer.signedTransactions)) throw new UnreadableContent('an answer has no signedTransactions')
-    for (const signed of answer.signedTransactions) transactions.push(completeTransaction(await verifier.verifyAndDecodeTransaction(signed)))
+    for (const signed of answer.signedTransactions)
+      transactions.push(completeTransaction(await verifier.verifyAndDecodeTransaction(signed)))
     if (answer.hasMore !== true) return { transactions, isWhole: true }
     revision = answer.revision ?? null
     if (revision === null) break
@@ -91,12 +92,7 @@ function statementsOf(transactions: AppleTransaction[], last: LastTransaction | 
   return [...periods, renewalStatement(last.renewal, last.transaction.transactionId, 'api', { gaveUp: last.status === Status.EXPIRED })]
 }
 
-function reportOf(
-  lineage: string,
-  transactions: AppleTransaction[],
-  last: LastTransaction | null,
-  isWhole: boolean,
-): StoreReport | null {
+function reportOf(lineage: string, transactions: AppleTransaction[], last: LastTransaction | null, isWhole: boolean): StoreReport | null {
   // The history may be a moment older than the state, and lack its transaction.
   const isKnown = transactions.some(({ transactionId }) => transactionId === last?.transaction.transactionId)
   const all = [...transactions, ...(last && !isKnown ? [last.transaction] : [])].sort(inOrder)

@@ -1,8 +1,8 @@
 import { type JWSTransactionDecodedPayload, OfferDiscountType, RevocationType, Type } from '@apple/app-store-server-library'
 import type { PeriodSaid, PeriodStatement } from '../../../domain/store-facts/statement.ts'
+import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
 import { amountOf, refundedShare } from './milliunits.ts'
 import { UnreadableContent } from './signed-payload.ts'
-import { countryOfStorefront } from './storefronts.ts'
 
 const REQUIRED = ['transactionId', 'originalTransactionId', 'productId', 'purchaseDate', 'signedDate'] as const
 

@@ -1,0 +1,82 @@
+import { noteSaid, type Said } from '../../domain/customers/app-user.ts'
+import { setProperties } from '../../domain/users/properties.ts'
+import { storable } from '../../schemas/formats.ts'
+import { transaction } from '../../store/transaction.ts'
+import { ofUser } from './operation.ts'
+
+type Attribution = NonNullable<Said['attribution']>
+type Words = { media_source: string; campaign: string; ad_set: string; ad: string }
+type Told = Record<string, unknown>
+
+/** In the words of each provider, the first that is there. */
+const WORDS: Record<string, { [Field in keyof Words]: string[] }> = {
+  appsflyer: {
+    media_source: ['media_source'],
+    campaign: ['campaign'],
+    ad_set: ['af_adset', 'adset'],
+    ad: ['af_ad', 'adgroup'],
+  },
+  adjust: {
+    media_source: ['network', 'tracker_name', 'trackerName'],
+    campaign: ['campaign'],
+    ad_set: ['adgroup'],
+    ad: ['creative'],
+  },
+  branch: {
+    media_source: ['~advertising_partner_name', '~channel'],
+    campaign: ['~campaign'],
+    ad_set: ['~ad_set_name'],
+    ad: ['~ad_name'],
+  },
+  apple_search_ads: {
+    media_source: [],
+    campaign: ['iad-campaign-name'],
+    ad_set: ['iad-adgroup-name'],
+    ad: ['iad-creativeset-name'],
+  },
+}
+const APPLE = 'Apple Search Ads'
+
+/** The property with the id of the user at the provider, and where the provider's data have it. */
+const IDS: Record<string, { key: string; fields: string[] }> = {
+  appsflyer: { key: '_q_appsflyer_user_id', fields: [] },
+  adjust: { key: '_q_adjust_adid', fields: ['adid'] },
+}
+
+function firstText(told: Told, names: string[]): string | undefined {
+  const texts = names
+    .map(name => told[name])
+    .filter((value): value is string => typeof value === 'string' && value !== '' && storable(value))
+  return texts[0]?.slice(0, 255)
+}
+
+/** Apple has its data in an object for each version. */
+function appleTold(told: Told): Told | null {
+  const inner = Object.values(told).find((value): value is Told => typeof value === 'object' && value !== null)
+  const flat = inner ?? told
+  return String(flat['iad-attribution']) === 'true' ? flat : null
+}
+
+function attributionOf(provider: string, told: Told): Attribution {
+  const words = WORDS[provider]
+  const data = provider === 'apple_search_ads' ? appleTold(told) : told
+  if (!words || !data) return {}
+  const found = Object.entries(words).flatMap(([field, names]) => {
+    const text = firstText(data, names)
+    return text === undefined ? [] : [[field, text]]
+  })
+  return { ...(provider === 'apple_search_ads' && { media_source: APPLE }), ...Object.fromEntries(found) }
+}
+
+export const sdkCreateAttribution = ofUser('sdkCreateAttribution', ({ body, user, environment, inTurn, db }) =>
+  inTurn(async () => {
+    const { provider, d = {}, uid } = body.provider_data
+    const told = d as Told
+    const attribution = attributionOf(provider, told)
+    if (Object.keys(attribution).length > 0) await noteSaid(db, user, { attribution })
+    const id = IDS[provider]
+    const value = id && firstText({ uid, ...told }, ['uid', ...id.fields])
+    if (value !== undefined) await transaction(db, tx => setProperties(tx, environment, user.id, [{ key: id!.key, value }]))
+    return { success: true as const, data: { client_uid: user.id, status: 'OK' as const } }
+  }),
+)

@@ -1,0 +1,119 @@
+import type { Logger } from 'pino'
+import { type AppUser, findAppUser, noteSaid, type Said } from '../../domain/customers/app-user.ts'
+import type { EnvironmentKind } from '../../domain/environment.ts'
+import type { KeyOwner } from '../../domain/projects/keys.ts'
+import type { Detail } from '../../domain/refusal.ts'
+import { createChosenUser } from '../../domain/users/user.ts'
+import { details } from '../../schemas/details.ts'
+import type { OperationDescription } from '../../schemas/generated/sdk/operations.ts'
+import { transaction } from '../../store/transaction.ts'
+import type { AnswerCheck, ApiRequest } from '../dispatch.ts'
+import type { ApiDeps } from '../operation.ts'
+import { readBody } from '../read-body.ts'
+import type { StatementTurn } from '../request-turns.ts'
+import { environmentsOf } from '../v3/operation.ts'
+import { textOf, userInHeader } from '../v3/sdk-headers.ts'
+import { withoutNulls } from '../v3/without-nulls.ts'
+import { SdkProblem } from './errors.ts'
+import type { SdkOperation } from './operation.ts'
+import type { AskedReceipts } from './receipt.ts'
+import { platformOfCall, saidBy } from './said.ts'
+
+/** `askedReceipts`: of this process. */
+export type SdkDeps = ApiDeps & { log: Logger; askedReceipts: AskedReceipts }
+export type SdkRoute = { description: OperationDescription; operation: SdkOperation }
+
+type Input = { path: Record<string, string>; query: Record<string, unknown>; body: unknown }
+
+/** Answers the request of a known caller on a known route: body, shape, user, platform, and then the operation. Returns the JSON of the answer. */
+export async function dispatchSdk(
+  { description, operation }: SdkRoute,
+  request: ApiRequest,
+  deps: SdkDeps,
+  check: AnswerCheck,
+): Promise<{ status: number; body: string }> {
+  const body = description.body ? (withoutNulls(await readBody(request.request, description.body.limit)) ?? {}) : undefined
+  const input = { path: request.parameters, query: {}, body }
+  validate(description, input)
+  const answer = await execute(operation, request, input, deps)
+  check(description, description.status, answer)
+  return { status: description.status, body: JSON.stringify(answer) }
+}
+
+/** A wrong purchase has a code of its own. */
+function validate({ validate }: OperationDescription, { path, body }: Input): void {
+  const faults: Detail[] = []
+  const collect = (part: 'path' | 'body', value: unknown) => {
+    const validator = validate[part]
+    if (validator && !validator(value)) faults.push(...details(validator.errors, part, value))
+  }
+  collect('path', path)
+  if (body !== undefined) collect('body', body)
+  if (faults.length === 0) return
+  const message = faults
+    .map(({ field, message }) => `${field} ${message}`)
+    .join('; ')
+    .slice(0, 1000)
+  throw new SdkProblem(faults.every(({ field }) => field === 'purchase') ? 'wrongPurchase' : 'malformed', message)
+}
+
+/** As v3 takes it. */
+const USER_ID = /^(?!\.{1,2}$)[a-zA-Z0-9._-]{1,256}$/
+
+function namedUser(operation: SdkOperation, input: Input, request: ApiRequest): string {
+  const named = operation.userOf(input as never)
+  const id = named === undefined || named === '' ? userInHeader(request.request.headers) : named
+  if (id === undefined) throw new SdkProblem('noUserId', 'the request names no user')
+  if (typeof id !== 'string' || !USER_ID.test(id))
+    throw new SdkProblem('wrongUserId', 'the id of the user has another form than 1 to 256 characters of [a-zA-Z0-9._-]')
+  return id
+}
+
+async function execute(operation: SdkOperation, request: ApiRequest, input: Input, deps: SdkDeps): Promise<unknown> {
+  const { owner, request: incoming } = request
+  const id = namedUser(operation, input, request)
+  const said = saidBy(incoming.headers, input.body)
+  const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
+  const platform = platformOfCall(incoming.headers, said)
+  if (operation.creates && operation.needsPlatform && !platform)
+    throw new SdkProblem('unknownPlatform', 'neither the header Platform nor the device names a platform of the SDKs')
+  const user = await inTurn(() => userOf(operation, deps, owner, id, said))
+  const call = {
+    ...input,
+    owner,
+    user,
+    said,
+    trigger: textOf(incoming.headers, 'trigger'),
+    deps,
+    log: deps.log,
+    askedReceipts: deps.askedReceipts,
+    db: deps.pool,
+    inTurn,
+    ...placeOf(operation, request, user),
+  }
+  return operation.handle({ ...call, platform } as never)
+}
+
+/** The user of the request, who is created where the operation allows it; what the app tells is stored with it. */
+async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner, id: string, said: Said): Promise<AppUser> {
+  const environments = [owner.environment, owner.otherEnvironment]
+  let user = await findAppUser(deps.listing, environments, id)
+  if (!user) {
+    if (!creates) throw new SdkProblem('notFound', 'user not found')
+    // Of launches at the same time one creates it, and the others find it.
+    await transaction(deps.pool, tx =>
+      createChosenUser(tx, { project: owner.project, environment: owner.environment, among: environments, id }),
+    )
+    user = await findAppUser(deps.pool, environments, id)
+    if (!user) throw new SdkProblem('notFound', 'user not found')
+  }
+  await noteSaid(deps.pool, user, said)
+  return user
+}
+
+/** An operation acts in the environment of its user. */
+function placeOf({ id }: SdkOperation, { owner, requestId }: ApiRequest, { environment }: AppUser) {
+  const environmentKind: EnvironmentKind = environment === environmentsOf(owner).production ? 'production' : 'sandbox'
+  const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }
+  return { environment, environmentKind, trail: { project: owner.project, environment, actor, operation: id, requestId } }
+}

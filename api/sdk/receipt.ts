@@ -1,0 +1,68 @@
+import { confirmedPeriod } from '../../domain/purchases/confirmed-claim.ts'
+import type { Confirmation, Evidence } from '../../domain/purchases/verification.ts'
+import type { PeriodStatement, StoreReport } from '../../domain/store-facts/statement.ts'
+import { transactionOfReceipt } from '../../domain/stores/app-receipt.ts'
+import { evidenceOfApp } from '../app-purchase.ts'
+import { recordClaim, refusalOf } from './claim.ts'
+import { SdkProblem } from './errors.ts'
+import type { SdkCaller } from './operation.ts'
+
+/** Of a customer with more lineages the newest count: consumables have one each. */
+const MOST_LINEAGES = 50
+
+/** Each start of an app sends its receipt: Apple is asked again after an hour, and sooner where it gave no answer. */
+const ASKED_MS = { answered: 3_600_000, unanswered: 300_000 }
+const MOST_ASKED = 20_000
+
+/** What this process has asked Apple of late: until when, by user and transaction. */
+export type AskedReceipts = Map<string, number>
+
+function remember(asked: AskedReceipts, key: string, ms: number): void {
+  asked.delete(key)
+  if (asked.size >= MOST_ASKED) asked.delete(asked.keys().next().value!)
+  asked.set(key, performance.now() + ms)
+}
+
+/** What the app asks for on behalf of its user, who waits for the result. */
+const isRestore = (trigger: string | undefined): boolean => trigger === 'Restore' || trigger === 'SyncHistoricalData'
+
+/** The last transaction of a lineage, as evidence of its own. */
+function lastOf(evidence: Evidence & Confirmation, report: StoreReport): (Evidence & Confirmation) | undefined {
+  const last = report.statements.findLast((one): one is PeriodStatement => one.kind === 'period' && one.said.product !== undefined)
+  return last && { ...evidence, reports: [report], lineage: report.lineage, subject: last.subject }
+}
+
+/** Records one lineage as a purchase of the user. */
+function claimLineage(call: SdkCaller, evidence: Evidence & Confirmation): Promise<SdkProblem | undefined> {
+  const { product, begins } = confirmedPeriod(evidence) ?? {}
+  if (product === undefined || begins === undefined) return Promise.resolve(undefined)
+  const data = { transaction_id: evidence.subject, original_transaction_id: evidence.lineage, product_id: product }
+  return refusalOf(recordClaim(call, { purchased_at: begins, app_store_data: data }, evidence))
+}
+
+/**
+ * Claims for the user what Apple knows of the customer of a receipt; gives how many lineages the user has of it. What belongs to another user is left
+ * out. A receipt that cannot be read, and one of a project that has not connected Apple, are ignored. Throws 502 when Apple gives no answer to
+ * somebody who waits for it.
+ */
+export async function claimReceipt(call: SdkCaller, receipt: unknown, { isAwaited = isRestore(call.trigger) } = {}): Promise<number> {
+  if (typeof receipt !== 'string' || receipt === '') return 0
+  const transaction = transactionOfReceipt(receipt)
+  const key = `${call.user.environment}:${call.user.no}:${transaction}`
+  const isFresh = (call.askedReceipts.get(key) ?? 0) > performance.now()
+  if (transaction === undefined && !isFresh) call.log.warn({ id: call.trail.requestId, user: call.user.id }, 'a receipt cannot be read')
+  if (typeof transaction !== 'string' || (isFresh && !isAwaited)) {
+    if (!isFresh) remember(call.askedReceipts, key, ASKED_MS.answered)
+    return 0
+  }
+  const evidence = await evidenceOfApp(call, { platform: 'app_store', customerTransaction: transaction })
+  remember(call.askedReceipts, key, evidence.is === 'no_answer' ? ASKED_MS.unanswered : ASKED_MS.answered)
+  if (evidence.is === 'no_answer' && isAwaited) throw new SdkProblem('noAnswer', 'the store gave no answer')
+  if (evidence.is !== 'confirmed' && evidence.is !== 'other_environment') return 0
+  let claimed = 0
+  for (const report of evidence.reports.slice(-MOST_LINEAGES)) {
+    const last = lastOf(evidence, report)
+    if (last && (await claimLineage(call, last)) === undefined) claimed++
+  }
+  return claimed
+}

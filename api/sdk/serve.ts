@@ -1,0 +1,73 @@
+import { readFile } from 'node:fs/promises'
+import type { Logger } from 'pino'
+import type { AddressLimit } from '../address-limit.ts'
+import type { authenticator } from '../authenticate.ts'
+import type { AnyRoute, Layer } from '../context.ts'
+import type { AnswerCheck } from '../dispatch.ts'
+import type { ApiDeps } from '../operation.ts'
+import { allowanceHeaders, type KeyLimits } from '../rate-limit.ts'
+import { router } from '../router.ts'
+import { dispatchSdk, type SdkRoute } from './dispatch.ts'
+import { isSdkPath, SdkProblem, sdkErrorBody, sdkProblemOf } from './errors.ts'
+import { sdkRoutes } from './routes.ts'
+
+type ServeDeps = ApiDeps & { log: Logger; checkAnswer: AnswerCheck }
+
+const DESCRIPTION_PATH = '/v1/openapi.json'
+const DESCRIPTION = new URL('../../schemas/generated/sdk/openapi.json', import.meta.url)
+
+/** Answers everything below `/v1` and `/v2`, and `/attribution`, also what fails, in the shapes that the mobile SDKs read. */
+export function serveSdk(deps: ServeDeps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits, addresses: AddressLimit): Layer {
+  const find = router(sdkRoutes)
+  const withMemory = { ...deps, askedReceipts: new Map<string, number>() }
+  const description = readFile(DESCRIPTION, 'utf8')
+  const answer: Layer = async ctx => {
+    const owner = await addresses.ownerOf(ctx, ownerOf)
+    ctx.state.owner = owner
+    const route = routeOf(ctx.state.match)
+    addresses.take(ctx, owner)
+    const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
+    if (allowance) ctx.set(allowanceHeaders(allowance))
+    ctx.state.operation = route.description.id
+    const { match, requestId } = ctx.state
+    const parameters = match.is === 'found' ? match.parameters : {}
+    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
+    const { status, body } = await dispatchSdk(route, incoming, withMemory, deps.checkAnswer)
+    ctx.status = status
+    ctx.body = body
+  }
+  return async (ctx, next) => {
+    if (!isSdkPath(ctx.path)) return next()
+    try {
+      if (ctx.path === DESCRIPTION_PATH && (ctx.method === 'GET' || ctx.method === 'HEAD')) {
+        ctx.state.route = DESCRIPTION_PATH
+        ctx.body = await description
+      } else await find(ctx, () => answer(ctx, next))
+    } catch (error) {
+      const problem = sdkProblemOf(error)
+      if (problem.status >= 500) deps.log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')
+      ctx.status = problem.status
+      ctx.set(problem.headers)
+      ctx.body = JSON.stringify(sdkErrorBody(problem, ctx.path))
+    }
+    ctx.type = 'application/json; charset=utf-8'
+  }
+}
+
+function routeOf(match: Parameters<Layer>[0]['state']['match']): SdkRoute {
+  switch (match.is) {
+    case 'found':
+      return asSdk(match.route)
+    case 'malformed':
+      throw new SdkProblem('malformed', 'path is not valid percent-encoded UTF-8')
+    case 'none':
+      throw new SdkProblem('notFound', 'no such route')
+    case 'method':
+      throw new SdkProblem('malformed', 'the route does not know this method', { status: 405, headers: { Allow: match.allow } })
+    default:
+      return match satisfies never
+  }
+}
+
+/** The router of the SDKs has their routes only. */
+const asSdk = (route: AnyRoute): SdkRoute => route as SdkRoute
