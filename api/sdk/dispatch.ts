@@ -15,8 +15,7 @@ import { environmentsOf } from '../v3/operation.ts'
 import { textOf, userInHeader } from '../v3/sdk-headers.ts'
 import { withoutNulls } from '../v3/without-nulls.ts'
 import { SdkProblem } from './errors.ts'
-import type { SdkOperation } from './operation.ts'
-import type { AskedReceipts } from './receipt.ts'
+import type { AskedReceipts, SdkOperation } from './operation.ts'
 import { platformOfCall, saidBy } from './said.ts'
 
 /** `askedReceipts`: of this process. */

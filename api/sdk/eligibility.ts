@@ -6,7 +6,7 @@ import type { Store } from '../../domain/subscriptions/purchase.ts'
 import type { SdkAnswer, SdkInput } from '../../schemas/sdk/operation-types.ts'
 import type { Pool } from '../../store/connect.ts'
 import { inApp, type SdkCaller, type SdkPlatform } from './operation.ts'
-import { shownProduct, storeIdOf } from './shown-product.ts'
+import { sdkProduct, storeIdOf } from './product.ts'
 
 type Status = SdkAnswer<'sdkListEligibility'>['data']['products_enriched'][number]['intro_eligibility_status']
 type Asked = SdkInput<'sdkListEligibility'>['body']['products_local_data'][number]
@@ -44,7 +44,7 @@ export const sdkListEligibility = inApp('sdkListEligibility', async call => {
     }
     const known = products.filter(product => isNamed(product.id) || isNamed(storeIdOf(product, platform)))
     const products_enriched = known.map(product => ({
-      product: shownProduct(product, platform),
+      product: sdkProduct(product, platform),
       intro_eligibility_status: statusOf(product),
     }))
     return { success: true as const, data: { products_enriched } }

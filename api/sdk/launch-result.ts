@@ -5,7 +5,7 @@ import type { SdkAnswer } from '../../schemas/sdk/operation-types.ts'
 import { unixSeconds } from '../time.ts'
 import type { SdkCaller, SdkPlatform } from './operation.ts'
 import { permission, withTypes } from './permission.ts'
-import { shownProduct } from './shown-product.ts'
+import { sdkProduct } from './product.ts'
 
 type Caller = Pick<SdkCaller, 'environment' | 'environmentKind' | 'user' | 'deps' | 'inTurn'> & { platform: SdkPlatform }
 
@@ -15,7 +15,7 @@ export const launched = ({ environment, environmentKind, user, deps, inTurn, pla
     const { products, offerings, entitlements } = await readCatalogue(deps.listing, environment)
     const access = await entitlementsAt(deps.listing, environment, user.id, user.now / 1000)
     const transactions = withTypes(await transactionsOfUser(deps.listing, environment, user.id), platform)
-    const shown = new Map(products.map(product => [product.id, shownProduct(product, platform)]))
+    const shown = new Map(products.map(product => [product.id, sdkProduct(product, platform)]))
     const shownOf = (ids: Iterable<string | null>) => [...ids].flatMap(id => shown.get(id ?? '') ?? [])
     return {
       success: true,

@@ -7,7 +7,9 @@ import type { SdkAnswer, SdkId, SdkInput } from '../../schemas/sdk/operation-typ
 import type { Pool } from '../../store/connect.ts'
 import type { ApiDeps } from '../operation.ts'
 import type { StatementTurn } from '../request-turns.ts'
-import type { AskedReceipts } from './receipt.ts'
+
+/** What this process has asked Apple of late: until when, by user and transaction. */
+export type AskedReceipts = Map<string, number>
 
 /** The two stores that SDKs sell in. */
 export type SdkPlatform = 'iOS' | 'Android'

@@ -5,7 +5,7 @@ import { transactionOfReceipt } from '../../domain/stores/app-receipt.ts'
 import { evidenceOfApp } from '../app-purchase.ts'
 import { recordClaim, refusalOf } from './claim.ts'
 import { SdkProblem } from './errors.ts'
-import type { SdkCaller } from './operation.ts'
+import type { AskedReceipts, SdkCaller } from './operation.ts'
 
 /** Of a customer with more lineages the newest count: consumables have one each. */
 const MOST_LINEAGES = 50
@@ -13,9 +13,6 @@ const MOST_LINEAGES = 50
 /** Each start of an app sends its receipt: Apple is asked again after an hour, and sooner where it gave no answer. */
 const ASKED_MS = { answered: 3_600_000, unanswered: 300_000 }
 const MOST_ASKED = 20_000
-
-/** What this process has asked Apple of late: until when, by user and transaction. */
-export type AskedReceipts = Map<string, number>
 
 function remember(asked: AskedReceipts, key: string, ms: number): void {
   asked.delete(key)

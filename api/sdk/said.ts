@@ -1,6 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { Said } from '../../domain/customers/app-user.ts'
-import { platformOf, saidByHeaders, textOf } from '../v3/sdk-headers.ts'
+import { namedPlatform, saidByHeaders, textOf } from '../v3/sdk-headers.ts'
 import type { SdkPlatform } from './operation.ts'
 
 const LONGEST = 255
@@ -24,7 +24,7 @@ export function saidBy(headers: IncomingHttpHeaders, body: unknown): Said {
   const sent = named ?? d
   const device = typeof sent === 'object' && sent !== null && !Array.isArray(sent) ? (sent as Record<string, unknown>) : {}
   const said = saidByHeaders(headers)
-  const platform = said.platform ?? platformOf(fieldOf(device, 'os')) ?? platformOf(fieldOf(device, 'platform'))
+  const platform = said.platform ?? namedPlatform(fieldOf(device, 'os')) ?? namedPlatform(fieldOf(device, 'platform'))
   const advertiser = fieldOf(device, 'advertiser_id')
   const texts = {
     id: fieldOf(device, 'device_id'),
@@ -48,6 +48,6 @@ const known = (texts: Record<string, string | undefined>) =>
 /** `Platform` counts, and where it is missing, the device. Undefined: it is no platform of the SDKs. */
 export function platformOfCall(headers: IncomingHttpHeaders, { platform }: Said): SdkPlatform | undefined {
   const named = textOf(headers, 'platform')
-  const told = named === undefined ? platform : platformOf(named)
+  const told = named === undefined ? platform : namedPlatform(named)
   return told === 'iOS' || told === 'Android' ? told : undefined
 }

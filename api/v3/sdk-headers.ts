@@ -12,7 +12,7 @@ export function textOf(headers: IncomingHttpHeaders, name: string): string | und
   return text ? text.slice(0, LONGEST) : undefined
 }
 
-export function platformOf(text: string | undefined): 'iOS' | 'Android' | undefined {
+export function namedPlatform(text: string | undefined): 'iOS' | 'Android' | undefined {
   if (text === undefined) return undefined
   if (APPLE.test(text)) return 'iOS'
   return /^android$/i.test(text) ? 'Android' : undefined
@@ -24,7 +24,7 @@ export const userInHeader = (headers: IncomingHttpHeaders): string | undefined =
 /** What client SDKs tell of device and app in their headers. The version of the platform `web` is that of the SDK, and no system's. */
 export function saidByHeaders(headers: IncomingHttpHeaders): Said {
   const named = textOf(headers, 'platform')
-  const platform = platformOf(named)
+  const platform = namedPlatform(named)
   const system = named?.toLowerCase() === 'web' ? undefined : textOf(headers, 'platform-version')
   const locale = textOf(headers, 'user-locale')
   const country = textOf(headers, 'country')

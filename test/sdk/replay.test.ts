@@ -151,10 +151,9 @@ describe('Android', () => {
     const options = { key, uid: newUid(), sandbox: true }
     const eligible = await sdk().eligibility(options, ['year', 'pro', 'no_ads', 'unknown'])
     expect(
-      eligible.body.data.products_enriched.map((one: { product: { id: string }; intro_eligibility_status: string }) => [
-        one.product.id,
-        one.intro_eligibility_status,
-      ]),
+      eligible.body.data.products_enriched
+        .map((one: { product: { id: string }; intro_eligibility_status: string }) => [one.product.id, one.intro_eligibility_status])
+        .sort(),
     ).toEqual([
       ['ads', 'non_intro_or_trial_product'],
       ['annual', 'unknown'],

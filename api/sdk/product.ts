@@ -30,7 +30,7 @@ function typeOf({ type, duration }: SoldProduct, platform: SdkPlatform): Shown['
 export const storeIdOf = ({ apple_product_id, google_product_id }: SoldProduct, platform: SdkPlatform): string | null =>
   platform === 'iOS' ? apple_product_id : google_product_id
 
-export function shownProduct(product: SoldProduct, platform: SdkPlatform): Shown {
+export function sdkProduct(product: SoldProduct, platform: SdkPlatform): Shown {
   const { id, type, duration, google_base_plan_id } = product
   const store_id = storeIdOf(product, platform)
   return {
