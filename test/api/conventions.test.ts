@@ -263,6 +263,7 @@ describe('operational addresses', () => {
     expect((await get('/metrics')).text).toMatch(/http_requests_total\{operation="v4ListEvents",status="200"\} \d/)
     expect((await get('/v4/openapi.json')).body.info.version).toBe('4.0')
     expect((await get('/v3/openapi.json')).body.info.version).toBe('3.0')
+    expect((await get('/v1/openapi.json')).body.info.title).toBe('Perennial for mobile SDKs')
     const page = await get('/docs')
     expect((await get('/docs/v3')).text).toBe(page.text)
     expect(page.headers.get('content-type')).toContain('text/html')

@@ -5,11 +5,13 @@ import { describe, expect, test } from 'vitest'
 import type { Context } from '../../api/context.ts'
 import { router } from '../../api/router.ts'
 import { routes } from '../../api/routes.ts'
+import { sdkRoutes } from '../../api/sdk/routes.ts'
 import { v3Routes } from '../../api/v3/routes.ts'
 
 const app = new Koa()
 const v4 = router(routes)
 const v3 = router(v3Routes, { emptyLast: true })
+const sdk = router(sdkRoutes)
 
 /** The match that the layer passes to the next one, which it must call once. */
 async function match(method: string, path: string, layer = v4): Promise<Record<string, unknown>> {
@@ -88,5 +90,14 @@ describe('every route of v3', () => {
       expect(await match(method, filled(sent), v3)).toEqual({ id, ...parameters(read) })
     expect(await match(method, `${filled('QON_1')}%ff`, v3)).toEqual({ is: 'malformed' })
     expect(await match('PUT', filled('QON_1'), v3)).toMatchObject({ is: 'method', allow: expect.stringContaining(method) })
+  })
+})
+
+describe('every route of mobile SDKs', () => {
+  test.each(sdkRoutes.map(({ description: { id, method, path } }) => [id, method, path] as const))('%s', async (id, method, path) => {
+    const filled = path.replaceAll(/\{\w+\}/g, 'QON_1')
+    expect(await match(method, filled, sdk)).toMatchObject({ id })
+    expect(await match('PUT', filled, sdk)).toMatchObject({ is: 'method', allow: expect.stringContaining(method) })
+    expect(await match(method, `${filled}/`, sdk)).toEqual({ is: 'none' })
   })
 })

@@ -1,10 +1,10 @@
-// Compares the served descriptions of v4 and v3 with the list of all operations. `operations.csv` is the contract.
+// Compares the served descriptions of v4, v3 and the mobile SDKs with the list of all operations. `operations.csv` is the contract.
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
-import { type Described, operationsOf } from '../harness/described.ts'
+import { type Described, type DescribedProtocol, operationsOf } from '../harness/described.ts'
 
 /** Operations that are not implemented yet. Only this list names them. */
 const LATER = ['v4GetAppleAdsReport', 'v4GetAppleAdsSeries', 'v4GetAppleAdsConnection', 'v4UpdateAppleAdsEntity']
@@ -12,7 +12,8 @@ const LATER = ['v4GetAppleAdsReport', 'v4GetAppleAdsSeries', 'v4GetAppleAdsConne
 type Row = Record<'operationId' | 'method' | 'path' | 'tag' | 'success_status' | 'pagination' | 'idempotency_key' | 'auth' | 'kind', string>
 
 const rows: Row[] = parse(readFileSync(join(import.meta.dirname, 'operations.csv')), { columns: true })
-const listed = [...rows.filter(row => row.path.startsWith('/v4/')), ...rows.filter(row => row.path.startsWith('/v3/'))]
+const isOf = (protocol: string) => (row: Row) => row.operationId.startsWith(protocol)
+const listed = ['v4', 'v3', 'sdk'].flatMap(protocol => rows.filter(isOf(protocol)))
 
 /** An operation of the description as a row of the list. */
 const rowOf = (operation: Described): Row => ({
@@ -21,8 +22,8 @@ const rowOf = (operation: Described): Row => ({
   path: operation.path,
   tag: operation.tag,
   success_status: String(operation.success),
-  // v3 has no lists in pages, and does not say so at each operation.
-  pagination: operation.path.startsWith('/v3/') ? 'none' : operation.pagination,
+  // Only v4 has lists in pages, and only it says so at each operation.
+  pagination: operation.path.startsWith('/v4/') ? operation.pagination : 'none',
   idempotency_key: operation.idempotent ? 'yes' : 'no',
   auth: operation.auth,
   kind: operation.extension ? 'extension' : 'documented',
@@ -32,14 +33,15 @@ let api: TestApi
 let served: Map<string, Described>
 beforeAll(async () => {
   api = await startApi()
-  const described = async (version: 'v3' | 'v4') =>
-    operationsOf((await api.call('GET', `/${version}/openapi.json`, { key: null })).body, version)
-  served = new Map([...(await described('v4')), ...(await described('v3'))].map(operation => [operation.id, operation]))
+  const described = async (protocol: DescribedProtocol) =>
+    operationsOf((await api.call('GET', `/${protocol === 'sdk' ? 'v1' : protocol}/openapi.json`, { key: null })).body, protocol)
+  const all = [...(await described('v4')), ...(await described('v3')), ...(await described('sdk'))]
+  served = new Map(all.map(operation => [operation.id, operation]))
 })
 afterAll(() => api.stop())
 
-test('the list has 152 operations of v4 and 23 of v3, and all unimplemented operations are among them', () => {
-  expect(listed).toHaveLength(152 + 23)
+test('the list has 152 operations of v4, 23 of v3 and 8 of mobile SDKs, and all unimplemented operations are among them', () => {
+  expect(listed).toHaveLength(152 + 23 + 8)
   expect(listed).toHaveLength(rows.length)
   const ids = listed.map(row => row.operationId)
   expect(new Set(ids).size).toBe(rows.length)

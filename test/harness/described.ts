@@ -38,11 +38,16 @@ export const whole = (schema: Schema): Schema => {
   return target === schema ? schema : whole(target)
 }
 
-export const operationsOf = (described: Document, version: 'v3' | 'v4' = 'v4'): Described[] =>
+/** `sdk`: what mobile SDKs speak besides v3, at addresses of several versions. */
+export type DescribedProtocol = 'v3' | 'v4' | 'sdk'
+
+export const operationsOf = (described: Document, version: DescribedProtocol = 'v4'): Described[] =>
   Object.entries(described.paths).flatMap(([path, item]) =>
     methods.flatMap(method => {
       const operation = item[method]
-      return operation && path.startsWith(`/${version}/`) ? [rowOf(described, path, method, operation, item.parameters ?? [])] : []
+      return operation && (version === 'sdk' || path.startsWith(`/${version}/`))
+        ? [rowOf(described, path, method, operation, item.parameters ?? [])]
+        : []
     }),
   )
 

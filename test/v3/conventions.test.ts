@@ -57,7 +57,7 @@ describe('routes', () => {
     }
     const answer = await v3('DELETE', `/v3/users/${ID}`)
     expect([answer.status, answer.body.error.code, answer.headers.allow]).toEqual([405, 'invalid_request', 'GET, HEAD, POST'])
-    for (const path of ['/v1/users/x', '/v2/x', '/v4/web/x'])
+    for (const path of ['/v0/users/x', '/attribution/x', '/v4/web/x'])
       expect(await api.call('GET', path)).toMatchObject({ status: 404, body: { error: { code: 'invalid_request' } } })
   })
 
