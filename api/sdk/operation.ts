@@ -49,7 +49,7 @@ export type SdkOperation<Id extends SdkId = SdkId> = {
 /** iOS adds both fields to each body. */
 const userOfBody = ({ body }: { body: unknown }): unknown => {
   const { q_uid, client_uid } = body as { q_uid?: unknown; client_uid?: unknown }
-  return q_uid ?? client_uid
+  return q_uid === undefined || q_uid === '' ? client_uid : q_uid
 }
 
 /** An operation of the app of a user, who is created where he does not exist. */

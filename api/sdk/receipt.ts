@@ -7,7 +7,7 @@ import { recordClaim, refusalOf } from './claim.ts'
 import { SdkProblem } from './errors.ts'
 import type { AskedReceipts, SdkCaller } from './operation.ts'
 
-/** Of a customer with more lineages the newest count: consumables have one each. */
+/** Of a customer with more lineages subscriptions come first, then the newest: each consumable has a lineage of its own. */
 const MOST_LINEAGES = 50
 
 /** Each start of an app sends its receipt: Apple is asked again after an hour, and sooner where it gave no answer. */
@@ -22,6 +22,13 @@ function remember(asked: AskedReceipts, key: string, ms: number): void {
 
 /** What the app asks for on behalf of its user, who waits for the result. */
 const isRestore = (trigger: string | undefined): boolean => trigger === 'Restore' || trigger === 'SyncHistoricalData'
+
+const isSubscription = ({ statements }: StoreReport): boolean =>
+  statements.some(one => one.kind === 'period' && one.said.isSubscription === true)
+
+/** The reports of a store have the oldest lineage first. */
+const mattering = (reports: StoreReport[]): StoreReport[] =>
+  [...reports.filter(isSubscription).reverse(), ...reports.filter(report => !isSubscription(report)).reverse()].slice(0, MOST_LINEAGES)
 
 /** The last transaction of a lineage, as evidence of its own. */
 function lastOf(evidence: Evidence & Confirmation, report: StoreReport): (Evidence & Confirmation) | undefined {
@@ -57,7 +64,7 @@ export async function claimReceipt(call: SdkCaller, receipt: unknown, { isAwaite
   if (evidence.is === 'no_answer' && isAwaited) throw new SdkProblem('noAnswer', 'the store gave no answer')
   if (evidence.is !== 'confirmed' && evidence.is !== 'other_environment') return 0
   let claimed = 0
-  for (const report of evidence.reports.slice(-MOST_LINEAGES)) {
+  for (const report of mattering(evidence.reports)) {
     const last = lastOf(evidence, report)
     if (last && (await claimLineage(call, last)) === undefined) claimed++
   }

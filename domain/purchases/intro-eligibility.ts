@@ -7,7 +7,8 @@ import { VISIBLE_PURCHASES } from './read.ts'
 export async function introducedProducts(db: Db, environment: Environment, user: string, platform: Store): Promise<Set<string>> {
   const { rows } = await db.query<{ product: string }>({
     name: 'introduced-products',
-    text: `select distinct store_product_id as product from ${VISIBLE_PURCHASES} p where platform = $3 and period_type in ('trial', 'intro') limit 1000`,
+    text: `select distinct store_product_id as product from ${VISIBLE_PURCHASES} p
+           where platform = $3 and period_type in ('trial', 'intro') limit 1000`,
     values: [environment, user, platform],
   })
   return new Set(rows.map(({ product }) => product))

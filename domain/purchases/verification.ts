@@ -41,8 +41,8 @@ export type Verifiers = Record<Store, Verify>
 
 /**
  * What supports a claim. accepted: no store is connected, and the configuration accepts unconfirmed purchases. unconfirmed: it does not.
- * no_answer: the store failed or was too slow. other_environment: the store confirms a
- * purchase of the other environment (App Review buys in the sandbox); `givesAccess`: the project grants access for it. `isConnected`: the store can be asked.
+ * no_answer: the store failed or was too slow. other_environment: the store confirms a purchase of the other environment (App Review buys in the
+ * sandbox); `givesAccess`: the project grants access for it. `isConnected`: the store can be asked.
  */
 export type Evidence =
   | ({ is: 'confirmed'; isConnected: boolean } & Confirmation)

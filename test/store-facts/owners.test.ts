@@ -18,7 +18,9 @@ beforeAll(async () => {
     return answer ? { is: 'confirmed', environment: 'production', ...answer } : { is: 'unknown' }
   }
   api = await startApi({
-    verifiers: { app_store: ({ claim }) => confirm('signedTransaction' in claim ? claim.signedTransaction : 'lineage' in claim ? claim.lineage : '') },
+    verifiers: {
+      app_store: ({ claim }) => confirm('signedTransaction' in claim ? claim.signedTransaction : 'lineage' in claim ? claim.lineage : ''),
+    },
   })
   production = api.project.production
   await product(api, { id: 'monthly', apple_product_id: 'm', google_product_id: 'm' })

@@ -57,8 +57,8 @@ export type Asking = {
 }
 
 /**
- * A purchase that somebody claims: by its ids, by Apple's signature alone, or by a receipt with all others of the customer. `product` null: whichever it is of. Of Google Play a claim may name
- * the order without the token.
+ * A purchase that somebody claims: by its ids, by Apple's signature alone, or by a receipt with all others of the customer. `product` null:
+ * whichever it is of. Of Google Play a claim may name the order without the token.
  */
 export type ClaimToConfirm = (Omit<StoreClaim, 'product'> & { product: string | null }) | SignedClaim | CustomerClaim
 

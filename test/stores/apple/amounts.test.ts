@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { amountOf, refundedShare } from '../../../workflows/stores/apple/milliunits.ts'
 import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
+import { amountOf, refundedShare } from '../../../workflows/stores/apple/milliunits.ts'
 
 describe('amounts', () => {
   test.each([
