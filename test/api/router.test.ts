@@ -96,7 +96,7 @@ describe('every route of v3', () => {
 describe('every route of mobile SDKs', () => {
   test.each(sdkRoutes.map(({ description: { id, method, path } }) => [id, method, path] as const))('%s', async (id, method, path) => {
     const filled = path.replaceAll(/\{\w+\}/g, 'QON_1')
-    expect(await match(method, filled, sdk)).toMatchObject({ id })
+    expect(await match(method, filled, sdk)).toEqual(path.includes('{id}') ? { id: 'QON_1' } : { id })
     expect(await match('PUT', filled, sdk)).toMatchObject({ is: 'method', allow: expect.stringContaining(method) })
     expect(await match(method, `${filled}/`, sdk)).toEqual({ is: 'none' })
   })

@@ -64,7 +64,7 @@ describe('with Apple connected', () => {
     const [first, second] = [appleSubscription(stores.chain), appleSubscription(stores.chain)]
     first.subscribe(at - MONTH_MS)
     first.renew(at)
-    second.subscribe(at, { productId: YEARLY })
+    second.subscribe(at + 86_400_000, { productId: YEARLY })
     for (const one of [first, second]) stores.apple.production.lineages.push({ ...one.state, group: one.lineage })
     return [first.lineage, second.lineage] as const
   }
