@@ -4,6 +4,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { transactionOfReceipt } from '../../domain/stores/app-receipt.ts'
 import { appReceipt } from '../harness/stores/app-receipt.ts'
+import { BUNDLE } from '../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS, YEARLY } from '../harness/stores/apple-subscription.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
 import { openShop } from '../harness/stores/sale.ts'
@@ -57,6 +58,8 @@ describe('with Apple connected', () => {
   const options = (given: Partial<IosOptions> = {}): IosOptions => ({ key: stores.project.projectKey, uid: newUid(), ...given })
   const policy = (name: string) =>
     stores.api.pool.query('update projects set transfer_policy = $2 where id = $1', [stores.project.id, name])
+
+  const DAY_MS = 86_400_000
 
   /** Two subscriptions of one customer at Apple; the ids of their first transactions. */
   function customer() {
@@ -125,6 +128,33 @@ describe('with Apple connected', () => {
     })
     stores.apple.override = null
     expect(readIosLaunch(await sdk().init({ ...phone, trigger: 'Restore' })).permissions.premium.active).toBe(1)
+  })
+
+  test('of a customer with more purchases than are claimed, the subscription is not lost among them', async () => {
+    const [first] = customer()
+    for (let i = 0; i < 60; i++) {
+      const transactionId = String(3_000_000_000_000 + i)
+      const bought = {
+        transactionId,
+        originalTransactionId: transactionId,
+        productId: 'coins',
+        purchaseDate: Date.now() - DAY_MS + i * 1000,
+      }
+      const coin = {
+        ...bought,
+        bundleId: BUNDLE,
+        type: 'Consumable',
+        inAppOwnershipType: 'PURCHASED',
+        environment: 'Production',
+        price: 990,
+        currency: 'USD',
+      }
+      stores.apple.production.lineages.push({ transactions: [coin], renewal: null, status: 1, group: null })
+    }
+    const launch = readIosLaunch(await sdk().init(options({ receipt: appReceipt([first]), trigger: 'Restore' })))
+    expect(launch.permissions.premium).toMatchObject({ active: 1, renews_count: 1 })
+    // Two subscriptions, one with two periods, and the newest of the others.
+    expect(await stores.purchases()).toHaveLength(3 + 48)
   })
 
   test('a purchase without the id of its transaction is found by the receipt', async () => {
