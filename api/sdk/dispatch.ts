@@ -2,8 +2,9 @@ import type { Logger } from 'pino'
 import { type AppUser, findAppUser, noteSaid, type Said } from '../../domain/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
 import type { KeyOwner } from '../../domain/projects/keys.ts'
+import { createNamedUser } from '../../domain/purchases/claim-named.ts'
+import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import type { Detail } from '../../domain/refusal.ts'
-import { createChosenUser } from '../../domain/users/user.ts'
 import { details } from '../../schemas/details.ts'
 import type { OperationDescription } from '../../schemas/generated/sdk/operations.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -100,9 +101,8 @@ async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner,
   if (!user) {
     if (!creates) throw new SdkProblem('notFound', 'user not found')
     // Of launches at the same time one creates it, and the others find it.
-    await transaction(deps.pool, tx =>
-      createChosenUser(tx, { project: owner.project, environment: owner.environment, among: environments, id }),
-    )
+    const chosen = { project: owner.project, environment: owner.environment, among: environments, id }
+    await transaction(deps.pool, tx => createNamedUser(tx, chosen), isReportConflict)
     user = await findAppUser(deps.pool, environments, id)
     if (!user) throw new SdkProblem('notFound', 'user not found')
   }

@@ -1,6 +1,7 @@
 import { audit } from '../../domain/audit/record.ts'
-import { isLogConflict } from '../../domain/events/write.ts'
+import { claimNamed } from '../../domain/purchases/claim-named.ts'
 import { handOverPurchases } from '../../domain/purchases/hand-over.ts'
+import { isReportConflict } from '../../domain/purchases/record-reports.ts'
 import { notFound } from '../../domain/refusal.ts'
 import { createIdentifiedUser, findIdentity, linkIdentity } from '../../domain/users/identity.ts'
 import type { Tx } from '../../store/connect.ts'
@@ -9,9 +10,11 @@ import { ofKnownUser, ofUser, type SdkCall } from './operation.ts'
 
 type Call = SdkCall<'sdkIdentifyUser'>
 
-/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. */
-const recordLink = (tx: Tx, { trail, body: { identity_id: id } }: Call, user_id: string) =>
-  audit(tx, trail, { resource: 'identity', id, after: { id, user_id }, user: user_id })
+/** Each writes its audit entry: the link is what an operator asks about when access went to the wrong person. What a store has told of the identity is the user's. */
+async function recordLink(tx: Tx, { trail, environment, body: { identity_id: id } }: Call, user_id: string): Promise<void> {
+  await audit(tx, trail, { resource: 'identity', id, after: { id, user_id }, user: user_id })
+  await claimNamed(tx, environment, [{ id: user_id, identity: id }])
+}
 
 /** The user of the identity after this: a link is never changed, so whoever has it keeps it. */
 async function identify(tx: Tx, call: Call): Promise<string> {
@@ -26,7 +29,7 @@ async function identify(tx: Tx, call: Call): Promise<string> {
       return user.id
     case 'user identified': {
       // After a logout the SDK goes on with the user that it began with, who may be another person by now.
-      const made = await createIdentifiedUser(tx, environment, identity)
+      const made = await createIdentifiedUser(tx, environment, identity, { isSeenLive: true })
       if (made === null) return ownerOf(tx, call)
       await recordLink(tx, call, made)
       return made
@@ -56,7 +59,7 @@ const handOver = ({ db, trail, environment, user, body }: Call, to: string) =>
       const said = { before: { user_id: user.id }, after: { user_id: to, lineages } }
       await audit(tx, trail, { resource: 'identity', id: body.identity_id, ...said, user: to, reason: 'purchases handed over' })
     },
-    isLogConflict,
+    isReportConflict,
   )
 
 export const sdkIdentifyUser = ofUser(
@@ -64,7 +67,7 @@ export const sdkIdentifyUser = ofUser(
   call =>
     call.inTurn(async db => {
       const { user } = call
-      const id = await transaction(db, tx => identify(tx, call))
+      const id = await transaction(db, tx => identify(tx, call), isReportConflict)
       if (id !== user.id && user.identity_id === null) await handOver(call, id)
       return { success: true as const, data: { anon_id: id } }
     }),

@@ -1,9 +1,7 @@
 import type { AppUser } from '../../domain/customers/app-user.ts'
 import type { EnvironmentKind } from '../../domain/environment.ts'
-import { claimNamed } from '../../domain/purchases/claim-named.ts'
+import { createNamedUser } from '../../domain/purchases/claim-named.ts'
 import { isReportConflict } from '../../domain/purchases/record-reports.ts'
-import { createChosenUser } from '../../domain/users/user.ts'
-import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { unixSeconds } from '../time.ts'
 import { ENVIRONMENT_WORD } from '../words.ts'
@@ -30,12 +28,7 @@ export const v3CreateUser = atKey('v3CreateUser', async ({ path: { id }, body, o
   const kind = body?.environment ? KIND[body.environment] : owner.environmentKind
   const environments = environmentsOf(owner)
   const chosen = { project: owner.project, environment: environments[kind], among: Object.values(environments), id }
-  const create = async (tx: Tx) => {
-    const made = await createChosenUser(tx, chosen)
-    if (made) await claimNamed(tx, chosen.environment, [{ id, identity: null }])
-    return made
-  }
-  const made = await transaction(db, create, isReportConflict)
+  const made = await transaction(db, tx => createNamedUser(tx, chosen), isReportConflict)
   if (!made) throw new V3Problem('already_exists', 'User with given uid already exists')
   return user({ ...made, created: unixSeconds(made.created_at) }, kind)
 })

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Store } from '../subscriptions/purchase.ts'
+import { type ChosenUser, createChosenUser, type User } from '../users/user.ts'
 import { accountHashesOf } from './account.ts'
 import { recordReports } from './record-reports.ts'
 
@@ -30,4 +31,11 @@ export async function claimNamed(tx: Tx, environment: Environment, users: NamedU
     const report = { platform, lineage, accountId: null, aliases: [], statements: [], notices: [], isWhole: false }
     await recordReports(tx, environment, [report], { isConnected, attachTo })
   }
+}
+
+/** Creates a user with an id that the app chose, with what a store has told of that id; null when the project has the user. */
+export async function createNamedUser(tx: Tx, chosen: ChosenUser): Promise<User | null> {
+  const made = await createChosenUser(tx, chosen)
+  if (made) await claimNamed(tx, chosen.environment, [{ id: made.id, identity: null }])
+  return made
 }

@@ -57,7 +57,7 @@ export async function createUser(tx: Tx, environment: Environment, createdAt: st
 }
 
 /** `among`: both environments of the project. */
-type ChosenUser = { project: number; environment: Environment; among: Environment[]; id: string }
+export type ChosenUser = { project: number; environment: Environment; among: Environment[]; id: string }
 
 /**
  * Creates a user with an id that the app chose; null when the project has a user with this id, in either environment. Creations with one id wait
