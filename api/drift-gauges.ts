@@ -1,7 +1,7 @@
 import { Counter, Gauge, type Registry } from 'prom-client'
 import type { Readiness } from './readiness.ts'
 
-/** Gauges of overdue jobs, orphans, consumer lag, set-aside events, the facts of figures and stores. They are set when the metrics are read. */
+/** Gauges of overdue jobs, held deliveries, orphans, consumer lag, set-aside events, the facts of figures and stores. They are set when the metrics are read. */
 export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const gauge = <Label extends string>(name: string, help: string, labelNames: Label[] = []) =>
     new Gauge({ name, help, labelNames, registers })
@@ -9,6 +9,8 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
   const oldest = gauge('perennial_oldest_overdue_seconds', 'How long the oldest overdue job has been due', ['kind'])
   const abandoned = gauge('perennial_abandoned', 'Jobs whose lease has expired and that no worker has claimed again', ['kind'])
   const unknown = gauge('perennial_unknown', 'Due jobs of a kind that no live worker executes', ['kind'])
+  const held = gauge('perennial_held', 'Deliveries held because their integration is in error, up to 10,000 of each integration')
+  const heldSeconds = gauge('perennial_oldest_held_seconds', 'For how long the first of them has been held')
   const orphans = gauge('perennial_orphans', 'Orphans: unfinished work without a due job, at the last check')
   const repaired = gauge('perennial_orphans_repaired', 'Orphans repaired in total')
   const lag = gauge('perennial_consumer_lag', 'Events that a consumer of the log has not read yet', ['consumer'])
@@ -78,6 +80,8 @@ export function driftGauges(readiness: Readiness, registers: Registry[]) {
       }
       for (const { platform: store, notifications } of drift.stores.setAside) setAsideNotifications.set({ store }, notifications)
       for (const { alert, stores } of drift.stores.alerts) alerts.set({ alert }, stores)
+      held.set(drift.held.held)
+      heldSeconds.set(drift.held.seconds)
       unacknowledged.set(drift.stores.unacknowledged)
       unremoved.set(drift.unremoved.files)
       unremovedSeconds.set(drift.unremoved.seconds)

@@ -46,7 +46,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 type Handler = (ctx: Koa.Context) => Promise<void>
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-function figures({ late, lag, setAside, unremoved, facts, stores, orphans }: Drift) {
+function figures({ late, held, lag, setAside, unremoved, facts, stores, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
@@ -55,6 +55,8 @@ function figures({ late, lag, setAside, unremoved, facts, stores, orphans }: Dri
     abandoned: late.reduce((sum, { abandoned }) => sum + abandoned, 0),
     unknown: late.reduce((sum, { unknown }) => sum + unknown, 0),
     unknown_kinds: late.filter(({ unknown }) => unknown > 0).map(({ kind }) => kind),
+    held: held.held,
+    oldest_held_seconds: Math.round(held.seconds),
     orphans,
     consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
     set_aside: setAside.reduce((sum, { events }) => sum + events, 0),

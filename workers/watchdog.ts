@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { HELD_SECONDS } from '../domain/deliveries/held.ts'
 import { jobFloors } from '../domain/jobs/floors.ts'
 import { OVERDUE_SECONDS } from '../domain/jobs/job.ts'
 import { type Drift, readDrift, recordWatch, tryWatch } from '../domain/reconciliation/drift.ts'
@@ -23,13 +24,14 @@ const ALERTS: Record<string, string> = {
 }
 
 /** What is wrong, in sentences that stay the same as long as the same is wrong. */
-function complaints({ late, lag, setAside, unremoved, facts, stores }: Drift): string[] {
+function complaints({ late, held, lag, setAside, unremoved, facts, stores }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `jobs of kind ${kind} are overdue`),
     ...late
       .filter(({ abandoned }) => abandoned > 0)
       .map(({ kind }) => `jobs of kind ${kind} have an expired lease and no worker has claimed them`),
     ...late.filter(({ unknown }) => unknown > 0).map(({ kind }) => `no worker knows the jobs of kind ${kind}`),
+    ...(held.seconds > HELD_SECONDS ? ['deliveries are held: an integration is in error'] : []),
     ...lag.filter(({ seconds }) => seconds > OVERDUE_SECONDS).map(({ consumer }) => `${consumer} lags behind the log`),
     ...setAside.map(({ consumer }) => `events were set aside by ${consumer}`),
     ...(unremoved.files > 0 ? ['the storage fails to remove files of exports'] : []),

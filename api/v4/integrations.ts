@@ -1,5 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import { deleteIntegration } from '../../domain/deliveries/delete-integration.ts'
+import { type Waiting, withWaiting } from '../../domain/deliveries/held.ts'
 import { activateIntegration, pauseIntegration } from '../../domain/deliveries/integration-status.ts'
 import { NO_EVENT_TYPE, slugOf } from '../../domain/events/catalogue.ts'
 import { getConfig } from '../../domain/integrations/config.ts'
@@ -8,6 +9,7 @@ import { assertUsable } from '../../domain/integrations/probe.ts'
 import { categories, providerOf } from '../../domain/integrations/providers.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import type { AnswerBody } from '../../schemas/operation-types.ts'
+import type { Db } from '../../store/connect.ts'
 import { inTransaction, onPool, preparedTransaction } from '../operation.ts'
 import { fullList } from '../pagination.ts'
 import { assertMayTest, assertProbed, open, probeBeforeStart, sampleOf } from './integration-start.ts'
@@ -28,15 +30,25 @@ const integration = (row: IntegrationRow) => ({
   delivery_error_count: row.delivery_error_count,
 })
 
+const shown = ({ held, held_since, lag_seconds, next_probe_at, ...row }: IntegrationRow & Waiting) => ({
+  ...integration(row),
+  held,
+  held_since,
+  lag_seconds,
+  next_probe_at,
+})
+
+const showOne = async (db: Db, row: IntegrationRow) => shown((await withWaiting(db, [row]))[0]!)
+
 export const v4ListIntegrations = onPool('v4ListIntegrations', async ({ environment, db }) => ({
-  body: fullList('/v4/integrations', (await listIntegrations(db, environment)).map(integration)),
+  body: fullList('/v4/integrations', (await withWaiting(db, await listIntegrations(db, environment))).map(shown)),
 }))
 
 export const v4CreateIntegration = inTransaction('v4CreateIntegration', async ({ body, environment, trail, tx }) => {
   const { title, integration: slug, target_platform: platform } = body
-  const made = integration(await createIntegration(tx, environment, { slug, title, platform }))
-  await audit(tx, trail, { resource: 'integration', id: made.id, after: made })
-  return { body: made }
+  const row = await createIntegration(tx, environment, { slug, title, platform })
+  await audit(tx, trail, { resource: 'integration', id: row.id, after: integration(row) })
+  return { body: await showOne(tx, row) }
 })
 
 export const v4GetIntegrationsMeta = onPool('v4GetIntegrationsMeta', async () => ({
@@ -59,7 +71,7 @@ export const v4UpdateIntegrationStatus = preparedTransaction(
     const { before, after } = await (body.status === 1 ? activateIntegration : pauseIntegration)(tx, environment, id)
     if (before && body.status === 1) await assertProbed(call, id, prepared)
     if (before) await audit(tx, trail, { resource: 'integration', id, before: integration(before), after: integration(after) })
-    return { body: integration(after) }
+    return { body: await showOne(tx, after) }
   },
 )
 

@@ -13,10 +13,19 @@ import type { Schedule } from '../reports/slots.ts'
 export type LedgerGroup = { kind: LedgerKind; outcome: string | null; reason: string; count: number }
 /** The overdue jobs of a kind; `at` and `id` are those of the oldest. */
 export type OverdueJobs = { kind: LedgerKind; count: number; at: string; id: string | null }
+/** The open deliveries whose integration is not active: outstanding, and never overdue. `at`: when the first of them was created. */
+export type HeldDeliveries = { count: number; at: string | null }
 /** The schedule of an active report, and the first of its slots that no worker has taken. */
 export type UntakenSlots = Schedule & { next_slot: string }
 /** `from`, `to`: the edges that were asked for, moved out of compacted time. */
-export type LedgerCounts = { groups: LedgerGroup[]; overdue: OverdueJobs[]; untaken: UntakenSlots[]; from: string; to: string }
+export type LedgerCounts = {
+  groups: LedgerGroup[]
+  overdue: OverdueJobs[]
+  held: HeldDeliveries
+  untaken: UntakenSlots[]
+  from: string
+  to: string
+}
 /** [from, to) and the environment's time, with microseconds. */
 export type LedgerWindow = { from: string; to: string; now: string }
 
@@ -71,6 +80,9 @@ with counted as (
     (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from counted c) as groups,
     (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from (
       select kind, count(*) as count, min(at)::text as at, (array_agg(id order by at, id))[1] as id from overdue group by kind) l) as overdue,
+    (select jsonb_build_object('count', count(*), 'at', min(v.created_at)::text) from integrations i join deliveries v on v.integration = i.number
+      where 'deliveries' = any ($4::text[]) and i.environment = $1 and i.active <> 1 and i.deleted_at is null
+        and v.status in ${OPEN_DELIVERY} and v.created_at >= $2 and v.created_at < $3) as held,
     (select coalesce(jsonb_agg(jsonb_build_object('next_slot', next_slot::text, 'send_at', send_at, 'timezone', timezone, 'cadence', cadence,
         'weekday', weekday, 'day_of_month', day_of_month, 'on_dst_gap', on_dst_gap, 'on_dst_overlap', on_dst_overlap)), '[]')
       from scheduled_reports

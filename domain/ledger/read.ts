@@ -20,6 +20,9 @@ export type LedgerEntry = {
   overdue: number
   oldest_overdue_at: string | null
   oldest_overdue_id: string | null
+  /** Of deliveries only. */
+  held?: number
+  oldest_held_at?: string | null
 }
 
 // Fractions are cut off, and never rounded into the next second.
@@ -66,7 +69,9 @@ const sameTime = (one: string, other: string) => Date.parse(one) === Date.parse(
 function entriesOf(kinds: readonly LedgerKind[], counts: LedgerCounts, window: LedgerWindow): LedgerEntry[] {
   const { groups, overdue } = withUntaken(counts, window)
   const of = <T extends { kind: LedgerKind }>(all: T[], kind: LedgerKind) => all.filter(each => each.kind === kind)
-  return kinds.map(kind => entryOf(kind, of(groups, kind), of(overdue, kind)))
+  const { count, at } = counts.held
+  const held = { held: count, oldest_held_at: at === null ? null : apiTime(at) }
+  return kinds.map(kind => ({ ...entryOf(kind, of(groups, kind), of(overdue, kind)), ...(kind === 'deliveries' && held) }))
 }
 
 /** Slots that have passed and that no worker has taken are as outstanding as slots whose run has not ended. */

@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { HELD_SECONDS, type HeldFigures, readHeldFigures } from '../deliveries/held.ts'
 import { type FoldingState, readFoldingState } from '../folding/folding-state.ts'
 import { type Floors, floorValues, NO_FLOORS } from '../jobs/floors.ts'
 import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from '../jobs/groups.ts'
@@ -20,6 +21,7 @@ type Unremoved = { files: number; seconds: number }
 /** `orphans`: those of the watchdog's last look that are not repaired. `repaired`: all that it has repaired so far. */
 export type Drift = {
   late: Late[]
+  held: HeldFigures
   lag: Lag[]
   setAside: SetAside[]
   unremoved: Unremoved
@@ -76,6 +78,7 @@ group by c.consumer order by c.consumer`
 /** What is late or lies aside, over all environments. None of it is an error of the request that reads it. */
 export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Drift> {
   const late = await db.query<Late>({ name: 'late-jobs', text: LATE, values: floorValues(floors) })
+  const held = await readHeldFigures(db)
   const lag = await db.query<Lag>({ name: 'lagging-consumers', text: LAG })
   const setAside = await db.query<SetAside>({
     name: 'count-set-aside',
@@ -90,15 +93,17 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
   const stores = await readStoreFigures(db)
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
   const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
-  return { late: late.rows, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, facts, stores, orphans, repaired }
+  return { late: late.rows, held, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, facts, stores, orphans, repaired }
 }
 
 /**
- * Whether an operator should look: a job, an event or a marked user waits for more than a minute, an event or a user was set aside, a file
- * could not be removed, orphans were found, stored facts differed from a new fold, or what stores say does not arrive or is not worked on.
+ * Whether an operator should look: a job, an event or a marked user waits for more than a minute, deliveries are held by an error for
+ * more than a quarter of an hour, an event or a user was set aside, a file could not be removed, orphans were found, stored facts differed from
+ * a new fold, or what stores say does not arrive or is not worked on.
  */
-export const isDegraded = ({ late, lag, setAside, unremoved, facts, stores, orphans }: Drift): boolean =>
+export const isDegraded = ({ late, held, lag, setAside, unremoved, facts, stores, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
+  held.seconds > HELD_SECONDS ||
   lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
   setAside.length > 0 ||
   unremoved.files > 0 ||

@@ -6112,7 +6112,11 @@ export interface components {
          *       "last_delivery_at": "2026-03-01T10:00:00Z",
          *       "last_error_at": null,
          *       "last_error_message": null,
-         *       "delivery_error_count": 0
+         *       "delivery_error_count": 0,
+         *       "held": 0,
+         *       "held_since": null,
+         *       "lag_seconds": 0,
+         *       "next_probe_at": null
          *     }
          */
         Integration: {
@@ -6133,6 +6137,20 @@ export interface components {
             last_error_message: string | null;
             /** @description Failed attempts since the last success. */
             delivery_error_count: number;
+            /** @description Deliveries that wait until it is active again, counted up to 10,000. */
+            held: number;
+            /**
+             * Format: date-time
+             * @description Since when the first of them is held; null when nothing is held.
+             */
+            held_since: string | null;
+            /** @description Age of its oldest delivery that has not ended, 0 when all have. */
+            lag_seconds: number;
+            /**
+             * Format: date-time
+             * @description In error, when a held delivery is tried next; null when none will be before a start.
+             */
+            next_probe_at: string | null;
         };
         /**
          * @example {
@@ -6497,7 +6515,9 @@ export interface components {
          *           },
          *           "overdue": 1,
          *           "oldest_overdue_at": "2026-03-01T23:58:00Z",
-         *           "oldest_overdue_id": "dlv_k3Jx0pQvR7mWz2LcT9aB"
+         *           "oldest_overdue_id": "dlv_k3Jx0pQvR7mWz2LcT9aB",
+         *           "held": 1,
+         *           "oldest_held_at": "2026-03-01T21:14:00Z"
          *         }
          *       ]
          *     }
@@ -6537,6 +6557,13 @@ export interface components {
             oldest_overdue_at: components["schemas"]["NullableTime"];
             /** @description Id of that report run, automation run, delivery or export; null also for a slot that has not started. */
             oldest_overdue_id: string | null;
+            /** @description Of deliveries only. Outstanding ones whose integration is in error or paused; they are not overdue. */
+            held?: number;
+            /**
+             * Format: date-time
+             * @description Of deliveries only. When the first of the held ones was created.
+             */
+            oldest_held_at?: string | null;
         };
         /**
          * @example {

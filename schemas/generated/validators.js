@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../main/node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -543,7 +543,7 @@ function validate14(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4CreateUserBody = validate15;
-var schema18 = { "type": "object", "required": ["environment"], "additionalProperties": false, "properties": { "environment": { "type": "string", "enum": ["prod", "sandbox"] }, "created_at": { "type": "string", "format": "date-time" } }, "$id": "input:UserInput" };
+var schema18 = { "type": "object", "required": ["environment"], "additionalProperties": false, "properties": { "environment": { "type": "string", "enum": ["prod", "sandbox"] } }, "$id": "input:UserInput" };
 function validate15(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -559,7 +559,7 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "environment" || key0 === "created_at")) {
+      if (!(key0 === "environment")) {
         const err1 = { instancePath, schemaPath: "input:UserInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err1];
@@ -590,34 +590,12 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.created_at !== void 0) {
-      let data1 = data.created_at;
-      if (typeof data1 === "string") {
-        if (!formats0(data1)) {
-          const err4 = { instancePath: instancePath + "/created_at", schemaPath: "input:UserInput/properties/created_at/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-      } else {
-        const err5 = { instancePath: instancePath + "/created_at", schemaPath: "input:UserInput/properties/created_at/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-    }
   } else {
-    const err6 = { instancePath, schemaPath: "input:UserInput/type", keyword: "type", params: { type: "object" } };
+    const err4 = { instancePath, schemaPath: "input:UserInput/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err6];
+      vErrors = [err4];
     } else {
-      vErrors.push(err6);
+      vErrors.push(err4);
     }
     errors++;
   }
@@ -625,7 +603,7 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4GetUserPath = validate16;
-var formats4 = formats.text;
+var formats2 = formats.text;
 var pattern3 = new RegExp("^[a-zA-Z0-9._-]+$", "u");
 function validate16(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -673,7 +651,7 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -1348,7 +1326,7 @@ function validate20(data, { instancePath = "", parentData, parentDataProperty, r
                     }
                     errors++;
                   }
-                  if (!formats4(data2)) {
+                  if (!formats2(data2)) {
                     const err7 = { instancePath: instancePath + "/properties/" + i0 + "/key", schemaPath: "input:UserPropertyInput/properties/key/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err7];
@@ -1379,7 +1357,7 @@ function validate20(data, { instancePath = "", parentData, parentDataProperty, r
                     }
                     errors++;
                   }
-                  if (!formats4(data3)) {
+                  if (!formats2(data3)) {
                     const err10 = { instancePath: instancePath + "/properties/" + i0 + "/value", schemaPath: "input:UserPropertyInput/properties/value/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err10];
@@ -1679,7 +1657,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -1736,7 +1714,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data1)) {
+      if (!formats2(data1)) {
         const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err10];
@@ -1814,7 +1792,7 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -2372,7 +2350,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -2467,7 +2445,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -2515,7 +2493,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data1)) {
+      if (!formats2(data1)) {
         const err9 = { instancePath: instancePath + "/description", schemaPath: "input:EntitlementInput/properties/description/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -2565,7 +2543,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         for (let i0 = 0; i0 < len0; i0++) {
           let data3 = data2[i0];
           if (typeof data3 === "string") {
-            if (!formats4(data3)) {
+            if (!formats2(data3)) {
               const err12 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:EntitlementInput/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err12];
@@ -2690,7 +2668,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -2769,7 +2747,7 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err3 = { instancePath: instancePath + "/description", schemaPath: "input:EntitlementChanges/properties/description/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -2821,7 +2799,7 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
           for (let i0 = 0; i0 < len0; i0++) {
             let data2 = data1[i0];
             if (typeof data2 === "string") {
-              if (!formats4(data2)) {
+              if (!formats2(data2)) {
                 const err6 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:EntitlementChanges/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err6];
@@ -3506,7 +3484,7 @@ function validate37(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "input:UserEntitlementGrant/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -3623,7 +3601,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -3672,7 +3650,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err10 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -4331,7 +4309,7 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -4530,7 +4508,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "input:ProductInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -4627,7 +4605,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data3)) {
+      if (!formats2(data3)) {
         const err15 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -4666,7 +4644,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err19 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -4705,7 +4683,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data5)) {
+      if (!formats2(data5)) {
         const err23 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -4744,7 +4722,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data6)) {
+      if (!formats2(data6)) {
         const err27 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err27];
@@ -4783,7 +4761,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data7)) {
+      if (!formats2(data7)) {
         const err31 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err31];
@@ -4852,7 +4830,7 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -4982,7 +4960,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err8 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -5023,7 +5001,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err12 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -5064,7 +5042,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err16 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -5105,7 +5083,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err20 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -5146,7 +5124,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data6)) {
+        if (!formats2(data6)) {
           const err24 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -6622,7 +6600,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -6704,7 +6682,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err3 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -6744,7 +6722,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "#/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -6766,7 +6744,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data2 = data.product_id;
       if (typeof data2 === "string") {
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err9 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -6806,7 +6784,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err13 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -6892,7 +6870,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -6914,7 +6892,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data1 = data.product_id;
       if (typeof data1 === "string") {
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -6954,7 +6932,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err11 = { instancePath: instancePath + "/order_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -6994,7 +6972,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err15 = { instancePath: instancePath + "/base_plan_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -7080,7 +7058,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -7102,7 +7080,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data1 = data.product_id;
       if (typeof data1 === "string") {
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -7198,7 +7176,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -7220,7 +7198,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data1 = data.product_id;
       if (typeof data1 === "string") {
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err8 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -7281,7 +7259,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err14 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -7343,7 +7321,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.currency !== void 0) {
       let data0 = data.currency;
       if (typeof data0 === "string") {
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err1 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err1];
@@ -7374,7 +7352,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price !== void 0) {
       let data1 = data.price;
       if (typeof data1 === "string") {
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err4 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -7498,7 +7476,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (typeof data7 === "string") {
-      if (!formats4(data7)) {
+      if (!formats2(data7)) {
         const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -7546,7 +7524,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data8)) {
+      if (!formats2(data8)) {
         const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -7668,7 +7646,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -7699,7 +7677,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.purchase_id !== void 0) {
       let data1 = data.purchase_id;
       if (typeof data1 === "string") {
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err8 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -7871,7 +7849,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -8442,7 +8420,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -8538,7 +8516,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -8627,7 +8605,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
         for (let i0 = 0; i0 < len0; i0++) {
           let data3 = data2[i0];
           if (typeof data3 === "string") {
-            if (!formats4(data3)) {
+            if (!formats2(data3)) {
               const err11 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:OfferingInput/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err11];
@@ -8760,7 +8738,7 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -8882,7 +8860,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
           for (let i0 = 0; i0 < len0; i0++) {
             let data2 = data1[i0];
             if (typeof data2 === "string") {
-              if (!formats4(data2)) {
+              if (!formats2(data2)) {
                 const err5 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:OfferingChanges/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err5];
@@ -9864,7 +9842,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -10100,7 +10078,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -10650,7 +10628,7 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -11948,7 +11926,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -12556,7 +12534,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -12673,7 +12651,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -12722,7 +12700,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err10 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -13807,7 +13785,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.metric !== void 0) {
       let data0 = data.metric;
       if (typeof data0 === "string") {
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -13859,7 +13837,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err9 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -13954,7 +13932,7 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -14002,7 +13980,7 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data1)) {
+      if (!formats2(data1)) {
         const err9 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -14603,7 +14581,7 @@ function validate105(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -14913,7 +14891,7 @@ function validate111(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data0) {
           const _errs5 = errors;
           if (typeof key1 === "string") {
-            if (!formats4(key1)) {
+            if (!formats2(key1)) {
               const err2 = { instancePath: instancePath + "/data", schemaPath: "input:JsonObject/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
               if (vErrors === null) {
                 vErrors = [err2];
@@ -15252,7 +15230,7 @@ function validate115(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(key1)) {
+            if (!formats2(key1)) {
               const err5 = { instancePath: instancePath + "/data", schemaPath: "input:PayloadTypes/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
               if (vErrors === null) {
                 vErrors = [err5];
@@ -15391,7 +15369,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -15440,7 +15418,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -16295,7 +16273,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data1)) {
+              if (!formats2(data1)) {
                 const err4 = { instancePath: instancePath + "/context_keys/" + i0, schemaPath: "#/properties/context_keys/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err4];
@@ -16412,7 +16390,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
         if (data2.country !== void 0) {
           let data4 = data2.country;
           if (typeof data4 === "string") {
-            if (!formats4(data4)) {
+            if (!formats2(data4)) {
               const err13 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err13];
@@ -16461,7 +16439,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data5)) {
+            if (!formats2(data5)) {
               const err18 = { instancePath: instancePath + "/attributes/app_version", schemaPath: "input:EvaluationAttributes/properties/app_version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err18];
@@ -17052,7 +17030,7 @@ function validate133(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -17357,7 +17335,7 @@ function validate138(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -17444,7 +17422,7 @@ function validate140(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -18560,7 +18538,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/chart_code", schemaPath: "#/properties/chart_code/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -18751,7 +18729,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -18799,7 +18777,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err18 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -18869,7 +18847,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err25 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -18891,7 +18869,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data8 = data.rate_date;
       if (typeof data8 === "string") {
-        if (!formats4(data8)) {
+        if (!formats2(data8)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -18987,7 +18965,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data12)) {
+              if (!formats2(data12)) {
                 const err35 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err35];
@@ -19089,7 +19067,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data14)) {
+              if (!formats2(data14)) {
                 const err43 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err43];
@@ -19191,7 +19169,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data16)) {
+              if (!formats2(data16)) {
                 const err51 = { instancePath: instancePath + "/filter[purchase_currency][]/" + i2, schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err51];
@@ -19293,7 +19271,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data18)) {
+              if (!formats2(data18)) {
                 const err59 = { instancePath: instancePath + "/filter[country][]/" + i3, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err59];
@@ -19395,7 +19373,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data20)) {
+              if (!formats2(data20)) {
                 const err67 = { instancePath: instancePath + "/filter[app_version][]/" + i4, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err67];
@@ -19497,7 +19475,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data22)) {
+              if (!formats2(data22)) {
                 const err75 = { instancePath: instancePath + "/filter[locale][]/" + i5, schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err75];
@@ -19599,7 +19577,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data24)) {
+              if (!formats2(data24)) {
                 const err83 = { instancePath: instancePath + "/filter[media_source_name][]/" + i6, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err83];
@@ -19701,7 +19679,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data26)) {
+              if (!formats2(data26)) {
                 const err91 = { instancePath: instancePath + "/filter[campaign_name][]/" + i7, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err91];
@@ -19803,7 +19781,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data28)) {
+              if (!formats2(data28)) {
                 const err99 = { instancePath: instancePath + "/filter[device_id][]/" + i8, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err99];
@@ -19905,7 +19883,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data30)) {
+              if (!formats2(data30)) {
                 const err107 = { instancePath: instancePath + "/filter[segment_id][]/" + i9, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err107];
@@ -20007,7 +19985,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data32)) {
+              if (!formats2(data32)) {
                 const err115 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i10, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err115];
@@ -20234,7 +20212,7 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/card_code", schemaPath: "#/properties/card_code/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -21125,7 +21103,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -21165,7 +21143,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err9 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -21213,7 +21191,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data2)) {
+      if (!formats2(data2)) {
         const err14 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -21312,7 +21290,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data7)) {
+      if (!formats2(data7)) {
         const err24 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err24];
@@ -22742,7 +22720,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data1)) {
+              if (!formats2(data1)) {
                 const err5 = { instancePath: instancePath + "/filter[experiment_uid][]/" + i0, schemaPath: "#/properties/filter%5Bexperiment_uid%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err5];
@@ -22910,7 +22888,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.currency;
     if (typeof data5 === "string") {
-      if (!formats4(data5)) {
+      if (!formats2(data5)) {
         const err21 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -22996,7 +22974,7 @@ function validate165(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -23075,7 +23053,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err3 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -23115,7 +23093,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -23164,7 +23142,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -23273,7 +23251,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err22 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -24068,7 +24046,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data0)) {
+      if (!formats2(data0)) {
         const err5 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err5];
@@ -24147,7 +24125,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data3)) {
+      if (!formats2(data3)) {
         const err13 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -24186,7 +24164,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err17 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -24264,7 +24242,7 @@ function validate177(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -24313,7 +24291,7 @@ function validate177(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err10 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -24401,7 +24379,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -24484,7 +24462,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err12 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -24525,7 +24503,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err16 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -24604,7 +24582,7 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -24653,7 +24631,7 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -24740,7 +24718,7 @@ function validate180(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/group_id", schemaPath: "input:ExperimentAttachment/properties/group_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -25868,7 +25846,7 @@ function validate185(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "input:ScreenInput/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -27017,7 +26995,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -27065,7 +27043,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err18 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -27197,7 +27175,7 @@ function validate194(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -29186,7 +29164,7 @@ var answerAnalyticsFactList = validate204;
 var schema349 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
 var schema350 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
 var schema351 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
-var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
+var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
 function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29411,7 +29389,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "credit" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
+      if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
         const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -29923,7 +29901,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -29971,7 +29949,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err18 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -30041,7 +30019,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err25 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -30063,7 +30041,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data8 = data.rate_date;
       if (typeof data8 === "string") {
-        if (!formats4(data8)) {
+        if (!formats2(data8)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -30159,7 +30137,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data12)) {
+              if (!formats2(data12)) {
                 const err35 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err35];
@@ -30261,7 +30239,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data14)) {
+              if (!formats2(data14)) {
                 const err43 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err43];
@@ -30363,7 +30341,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data16)) {
+              if (!formats2(data16)) {
                 const err51 = { instancePath: instancePath + "/filter[purchase_currency][]/" + i2, schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err51];
@@ -30465,7 +30443,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data18)) {
+              if (!formats2(data18)) {
                 const err59 = { instancePath: instancePath + "/filter[country][]/" + i3, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err59];
@@ -30567,7 +30545,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data20)) {
+              if (!formats2(data20)) {
                 const err67 = { instancePath: instancePath + "/filter[app_version][]/" + i4, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err67];
@@ -30669,7 +30647,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data22)) {
+              if (!formats2(data22)) {
                 const err75 = { instancePath: instancePath + "/filter[locale][]/" + i5, schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err75];
@@ -30771,7 +30749,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data24)) {
+              if (!formats2(data24)) {
                 const err83 = { instancePath: instancePath + "/filter[media_source_name][]/" + i6, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err83];
@@ -30873,7 +30851,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data26)) {
+              if (!formats2(data26)) {
                 const err91 = { instancePath: instancePath + "/filter[campaign_name][]/" + i7, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err91];
@@ -30975,7 +30953,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data28)) {
+              if (!formats2(data28)) {
                 const err99 = { instancePath: instancePath + "/filter[device_id][]/" + i8, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err99];
@@ -31077,7 +31055,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data30)) {
+              if (!formats2(data30)) {
                 const err107 = { instancePath: instancePath + "/filter[segment_id][]/" + i9, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err107];
@@ -31179,7 +31157,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data32)) {
+              if (!formats2(data32)) {
                 const err115 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i10, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err115];
@@ -31284,7 +31262,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data34)) {
+        if (!formats2(data34)) {
           const err125 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err125];
@@ -31324,7 +31302,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data35)) {
+        if (!formats2(data35)) {
           const err129 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err129];
@@ -31426,7 +31404,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data38)) {
+        if (!formats2(data38)) {
           const err139 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err139];
@@ -31553,7 +31531,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "credit" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
+      if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
         const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err8];
@@ -32966,7 +32944,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -33014,7 +32992,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err18 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -33084,7 +33062,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err25 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -33106,7 +33084,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data8 = data.rate_date;
       if (typeof data8 === "string") {
-        if (!formats4(data8)) {
+        if (!formats2(data8)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -33202,7 +33180,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data12)) {
+              if (!formats2(data12)) {
                 const err35 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err35];
@@ -33304,7 +33282,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data14)) {
+              if (!formats2(data14)) {
                 const err43 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err43];
@@ -33406,7 +33384,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data16)) {
+              if (!formats2(data16)) {
                 const err51 = { instancePath: instancePath + "/filter[purchase_currency][]/" + i2, schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err51];
@@ -33508,7 +33486,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data18)) {
+              if (!formats2(data18)) {
                 const err59 = { instancePath: instancePath + "/filter[country][]/" + i3, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err59];
@@ -33610,7 +33588,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data20)) {
+              if (!formats2(data20)) {
                 const err67 = { instancePath: instancePath + "/filter[app_version][]/" + i4, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err67];
@@ -33712,7 +33690,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data22)) {
+              if (!formats2(data22)) {
                 const err75 = { instancePath: instancePath + "/filter[locale][]/" + i5, schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err75];
@@ -33814,7 +33792,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data24)) {
+              if (!formats2(data24)) {
                 const err83 = { instancePath: instancePath + "/filter[media_source_name][]/" + i6, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err83];
@@ -33916,7 +33894,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data26)) {
+              if (!formats2(data26)) {
                 const err91 = { instancePath: instancePath + "/filter[campaign_name][]/" + i7, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err91];
@@ -34018,7 +33996,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data28)) {
+              if (!formats2(data28)) {
                 const err99 = { instancePath: instancePath + "/filter[device_id][]/" + i8, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err99];
@@ -34120,7 +34098,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data30)) {
+              if (!formats2(data30)) {
                 const err107 = { instancePath: instancePath + "/filter[segment_id][]/" + i9, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err107];
@@ -34222,7 +34200,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data32)) {
+              if (!formats2(data32)) {
                 const err115 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i10, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err115];
@@ -34327,7 +34305,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data34)) {
+        if (!formats2(data34)) {
           const err125 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err125];
@@ -34367,7 +34345,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data35)) {
+        if (!formats2(data35)) {
           const err129 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err129];
@@ -37136,7 +37114,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data6)) {
+        if (!formats2(data6)) {
           const err17 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -37198,7 +37176,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.currency;
     if (typeof data8 === "string") {
-      if (!formats4(data8)) {
+      if (!formats2(data8)) {
         const err23 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -37228,7 +37206,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data9 = data.rate_date;
       if (typeof data9 === "string") {
-        if (!formats4(data9)) {
+        if (!formats2(data9)) {
           const err26 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -37315,7 +37293,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data12)) {
+              if (!formats2(data12)) {
                 const err33 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err33];
@@ -37417,7 +37395,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data14)) {
+              if (!formats2(data14)) {
                 const err41 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err41];
@@ -37519,7 +37497,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data16)) {
+              if (!formats2(data16)) {
                 const err49 = { instancePath: instancePath + "/filter[country][]/" + i2, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err49];
@@ -37621,7 +37599,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data18)) {
+              if (!formats2(data18)) {
                 const err57 = { instancePath: instancePath + "/filter[media_source_name][]/" + i3, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err57];
@@ -37723,7 +37701,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data20)) {
+              if (!formats2(data20)) {
                 const err65 = { instancePath: instancePath + "/filter[campaign_name][]/" + i4, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err65];
@@ -37825,7 +37803,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data22)) {
+              if (!formats2(data22)) {
                 const err73 = { instancePath: instancePath + "/filter[app_version][]/" + i5, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err73];
@@ -37927,7 +37905,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data24)) {
+              if (!formats2(data24)) {
                 const err81 = { instancePath: instancePath + "/filter[device_id][]/" + i6, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err81];
@@ -38029,7 +38007,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data26)) {
+              if (!formats2(data26)) {
                 const err89 = { instancePath: instancePath + "/filter[segment_id][]/" + i7, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err89];
@@ -38131,7 +38109,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data28)) {
+              if (!formats2(data28)) {
                 const err97 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i8, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err97];
@@ -39982,7 +39960,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err13 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -40044,7 +40022,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.currency;
     if (typeof data6 === "string") {
-      if (!formats4(data6)) {
+      if (!formats2(data6)) {
         const err19 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -40074,7 +40052,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data7 = data.rate_date;
       if (typeof data7 === "string") {
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err22 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -40161,7 +40139,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data10)) {
+              if (!formats2(data10)) {
                 const err29 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err29];
@@ -40263,7 +40241,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data12)) {
+              if (!formats2(data12)) {
                 const err37 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err37];
@@ -40365,7 +40343,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data14)) {
+              if (!formats2(data14)) {
                 const err45 = { instancePath: instancePath + "/filter[country][]/" + i2, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err45];
@@ -40467,7 +40445,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data16)) {
+              if (!formats2(data16)) {
                 const err53 = { instancePath: instancePath + "/filter[media_source_name][]/" + i3, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err53];
@@ -40569,7 +40547,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data18)) {
+              if (!formats2(data18)) {
                 const err61 = { instancePath: instancePath + "/filter[campaign_name][]/" + i4, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err61];
@@ -40671,7 +40649,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data20)) {
+              if (!formats2(data20)) {
                 const err69 = { instancePath: instancePath + "/filter[app_version][]/" + i5, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err69];
@@ -40773,7 +40751,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data22)) {
+              if (!formats2(data22)) {
                 const err77 = { instancePath: instancePath + "/filter[device_id][]/" + i6, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err77];
@@ -40875,7 +40853,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data24)) {
+              if (!formats2(data24)) {
                 const err85 = { instancePath: instancePath + "/filter[segment_id][]/" + i7, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err85];
@@ -40977,7 +40955,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data26)) {
+              if (!formats2(data26)) {
                 const err93 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i8, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err93];
@@ -42457,7 +42435,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -42526,7 +42504,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data2)) {
+      if (!formats2(data2)) {
         const err13 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -42551,7 +42529,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (typeof data4 === "string") {
-            if (!formats4(data4)) {
+            if (!formats2(data4)) {
               const err15 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err15];
@@ -42566,7 +42544,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
             for (let i0 = 0; i0 < len0; i0++) {
               let data5 = data4[i0];
               if (typeof data5 === "string") {
-                if (!formats4(data5)) {
+                if (!formats2(data5)) {
                   const err16 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1") + "/" + i0, schemaPath: "input:AnalyticsViewQuery/additionalProperties/items/format", keyword: "format", params: { format: "text" } };
                   if (vErrors === null) {
                     vErrors = [err16];
@@ -42842,7 +42820,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/view_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -43544,7 +43522,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -43677,7 +43655,7 @@ function validate251(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err8 = { instancePath: instancePath + "/text", schemaPath: "input:AnalyticsAnnotationInput/properties/text/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -43774,7 +43752,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/annotation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -45178,7 +45156,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/event_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -46423,7 +46401,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (typeof data5 === "string") {
-      if (!formats4(data5)) {
+      if (!formats2(data5)) {
         const err14 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -46791,7 +46769,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -48117,7 +48095,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err9 = { instancePath: instancePath + "/report_name", schemaPath: "#/properties/report_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -48139,7 +48117,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data1 = data.send_at;
       if (typeof data1 === "string") {
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err11 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -48353,7 +48331,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (!formats4(data8)) {
+                  if (!formats2(data8)) {
                     const err30 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err30];
@@ -48384,7 +48362,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (!formats4(data9)) {
+                  if (!formats2(data9)) {
                     const err33 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err33];
@@ -48475,7 +48453,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data10)) {
+      if (!formats2(data10)) {
         const err42 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err42];
@@ -49077,7 +49055,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -50466,7 +50444,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -50598,7 +50576,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err17 = { instancePath: instancePath + "/filter[run_id]", schemaPath: "#/properties/filter%5Brun_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -50676,7 +50654,7 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -50783,7 +50761,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data1)) {
+              if (!formats2(data1)) {
                 const err4 = { instancePath: instancePath + "/destination_ids/" + i0, schemaPath: "input:ScheduledReportResend/properties/destination_ids/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err4];
@@ -50858,7 +50836,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationList = validate291;
 var schema494 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema496 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:Integration" };
+var schema496 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
 var schema497 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
 var schema498 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
 var pattern182 = new RegExp("^/v4/integrations/.+$", "u");
@@ -50984,52 +50962,45 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
+    if (data.held === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "held" } };
+      if (vErrors === null) {
+        vErrors = [err13];
+      } else {
+        vErrors.push(err13);
+      }
+      errors++;
+    }
+    if (data.held_since === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "held_since" } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
+      }
+      errors++;
+    }
+    if (data.lag_seconds === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "lag_seconds" } };
+      if (vErrors === null) {
+        vErrors = [err15];
+      } else {
+        vErrors.push(err15);
+      }
+      errors++;
+    }
+    if (data.next_probe_at === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "next_probe_at" } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema496.properties, key0)) {
-        const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-      if (!(data0 === "integration")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema496.properties.object.enum } };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-    }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (func2(data1) < 1) {
-          const err16 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      } else {
-        const err17 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -51038,20 +51009,19 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern182.test(data2)) {
-          const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err18];
+        } else {
+          vErrors.push(err18);
         }
-      } else {
-        const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+      if (!(data0 === "integration")) {
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema496.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -51060,20 +51030,20 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.title !== void 0) {
-      if (typeof data.title !== "string") {
-        const err20 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err20 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.integration !== void 0) {
-      if (typeof data.integration !== "string") {
-        const err21 = { instancePath: instancePath + "/integration", schemaPath: "#/properties/integration/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err21 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -51082,19 +51052,20 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.target_platform !== void 0) {
-      let data5 = data.target_platform;
-      if (typeof data5 !== "string") {
-        const err22 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern182.test(data2)) {
+          const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err23 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema497.enum } };
+      } else {
+        const err23 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -51103,10 +51074,9 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.active !== void 0) {
-      let data6 = data.active;
-      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
-        const err24 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/type", keyword: "type", params: { type: "integer" } };
+    if (data.title !== void 0) {
+      if (typeof data.title !== "string") {
+        const err24 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -51114,8 +51084,10 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err25 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema498.enum } };
+    }
+    if (data.integration !== void 0) {
+      if (typeof data.integration !== "string") {
+        const err25 = { instancePath: instancePath + "/integration", schemaPath: "#/properties/integration/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -51123,22 +51095,64 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+    }
+    if (data.target_platform !== void 0) {
+      let data5 = data.target_platform;
+      if (typeof data5 !== "string") {
+        const err26 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err26];
+        } else {
+          vErrors.push(err26);
+        }
+        errors++;
+      }
+      if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
+        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema497.enum } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.active !== void 0) {
+      let data6 = data.active;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err28 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
+      }
+      if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
+        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema498.enum } };
+        if (vErrors === null) {
+          vErrors = [err29];
+        } else {
+          vErrors.push(err29);
+        }
+        errors++;
+      }
       if (typeof data6 == "number" && isFinite(data6)) {
         if (data6 > 9007199254740991 || isNaN(data6)) {
-          const err26 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          const err30 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err26];
+            vErrors = [err30];
           } else {
-            vErrors.push(err26);
+            vErrors.push(err30);
           }
           errors++;
         }
         if (data6 < -9007199254740991 || isNaN(data6)) {
-          const err27 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          const err31 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err27];
+            vErrors = [err31];
           } else {
-            vErrors.push(err27);
+            vErrors.push(err31);
           }
           errors++;
         }
@@ -51148,29 +51162,29 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
       let data7 = data.created_at;
       if (typeof data7 === "string") {
         if (!formats0(data7)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err32 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err28];
+            vErrors = [err32];
           } else {
-            vErrors.push(err28);
+            vErrors.push(err32);
           }
           errors++;
         }
         if (!pattern1.test(data7)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err33 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err29];
+            vErrors = [err33];
           } else {
-            vErrors.push(err29);
+            vErrors.push(err33);
           }
           errors++;
         }
       } else {
-        const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err34 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err30];
+          vErrors = [err34];
         } else {
-          vErrors.push(err30);
+          vErrors.push(err34);
         }
         errors++;
       }
@@ -51179,47 +51193,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
       let data8 = data.updated_at;
       if (typeof data8 === "string") {
         if (!formats0(data8)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err31];
-          } else {
-            vErrors.push(err31);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data8)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err32];
-          } else {
-            vErrors.push(err32);
-          }
-          errors++;
-        }
-      } else {
-        const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err33];
-        } else {
-          vErrors.push(err33);
-        }
-        errors++;
-      }
-    }
-    if (data.last_delivery_at !== void 0) {
-      let data9 = data.last_delivery_at;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err34];
-        } else {
-          vErrors.push(err34);
-        }
-        errors++;
-      }
-      if (typeof data9 === "string") {
-        if (!formats0(data9)) {
-          const err35 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          const err35 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -51227,12 +51201,52 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern1.test(data9)) {
-          const err36 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+        if (!pattern1.test(data8)) {
+          const err36 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
             vErrors.push(err36);
+          }
+          errors++;
+        }
+      } else {
+        const err37 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+    }
+    if (data.last_delivery_at !== void 0) {
+      let data9 = data.last_delivery_at;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err38 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err38];
+        } else {
+          vErrors.push(err38);
+        }
+        errors++;
+      }
+      if (typeof data9 === "string") {
+        if (!formats0(data9)) {
+          const err39 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data9)) {
+          const err40 = { instancePath: instancePath + "/last_delivery_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err40];
+          } else {
+            vErrors.push(err40);
           }
           errors++;
         }
@@ -51241,51 +51255,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_at !== void 0) {
       let data10 = data.last_error_at;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err37];
-        } else {
-          vErrors.push(err37);
-        }
-        errors++;
-      }
-      if (typeof data10 === "string") {
-        if (!formats0(data10)) {
-          const err38 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err38];
-          } else {
-            vErrors.push(err38);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data10)) {
-          const err39 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err39];
-          } else {
-            vErrors.push(err39);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.last_error_message !== void 0) {
-      let data11 = data.last_error_message;
-      if (typeof data11 !== "string" && data11 !== null) {
-        const err40 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema496.properties.last_error_message.type } };
-        if (vErrors === null) {
-          vErrors = [err40];
-        } else {
-          vErrors.push(err40);
-        }
-        errors++;
-      }
-    }
-    if (data.delivery_error_count !== void 0) {
-      let data12 = data.delivery_error_count;
-      if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
-        const err41 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/type", keyword: "type", params: { type: "integer" } };
+        const err41 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -51293,9 +51263,9 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (typeof data12 == "number" && isFinite(data12)) {
-        if (data12 > 9007199254740991 || isNaN(data12)) {
-          const err42 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+      if (typeof data10 === "string") {
+        if (!formats0(data10)) {
+          const err42 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -51303,8 +51273,8 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data12 < 0 || isNaN(data12)) {
-          const err43 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+        if (!pattern1.test(data10)) {
+          const err43 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -51314,12 +51284,184 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
+    if (data.last_error_message !== void 0) {
+      let data11 = data.last_error_message;
+      if (typeof data11 !== "string" && data11 !== null) {
+        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema496.properties.last_error_message.type } };
+        if (vErrors === null) {
+          vErrors = [err44];
+        } else {
+          vErrors.push(err44);
+        }
+        errors++;
+      }
+    }
+    if (data.delivery_error_count !== void 0) {
+      let data12 = data.delivery_error_count;
+      if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+        const err45 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+      if (typeof data12 == "number" && isFinite(data12)) {
+        if (data12 > 9007199254740991 || isNaN(data12)) {
+          const err46 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err46];
+          } else {
+            vErrors.push(err46);
+          }
+          errors++;
+        }
+        if (data12 < 0 || isNaN(data12)) {
+          const err47 = { instancePath: instancePath + "/delivery_error_count", schemaPath: "#/properties/delivery_error_count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.held !== void 0) {
+      let data13 = data.held;
+      if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+        const err48 = { instancePath: instancePath + "/held", schemaPath: "#/properties/held/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+      if (typeof data13 == "number" && isFinite(data13)) {
+        if (data13 > 1e4 || isNaN(data13)) {
+          const err49 = { instancePath: instancePath + "/held", schemaPath: "#/properties/held/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+        if (data13 < 0 || isNaN(data13)) {
+          const err50 = { instancePath: instancePath + "/held", schemaPath: "#/properties/held/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err50];
+          } else {
+            vErrors.push(err50);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.held_since !== void 0) {
+      let data14 = data.held_since;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema496.properties.held_since.type } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+      if (typeof data14 === "string") {
+        if (!formats0(data14)) {
+          const err52 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err52];
+          } else {
+            vErrors.push(err52);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data14)) {
+          const err53 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err53];
+          } else {
+            vErrors.push(err53);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.lag_seconds !== void 0) {
+      let data15 = data.lag_seconds;
+      if (!(typeof data15 == "number" && (!(data15 % 1) && !isNaN(data15)) && isFinite(data15))) {
+        const err54 = { instancePath: instancePath + "/lag_seconds", schemaPath: "#/properties/lag_seconds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err54];
+        } else {
+          vErrors.push(err54);
+        }
+        errors++;
+      }
+      if (typeof data15 == "number" && isFinite(data15)) {
+        if (data15 > 9007199254740991 || isNaN(data15)) {
+          const err55 = { instancePath: instancePath + "/lag_seconds", schemaPath: "#/properties/lag_seconds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err55];
+          } else {
+            vErrors.push(err55);
+          }
+          errors++;
+        }
+        if (data15 < 0 || isNaN(data15)) {
+          const err56 = { instancePath: instancePath + "/lag_seconds", schemaPath: "#/properties/lag_seconds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err56];
+          } else {
+            vErrors.push(err56);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.next_probe_at !== void 0) {
+      let data16 = data.next_probe_at;
+      if (typeof data16 !== "string" && data16 !== null) {
+        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema496.properties.next_probe_at.type } };
+        if (vErrors === null) {
+          vErrors = [err57];
+        } else {
+          vErrors.push(err57);
+        }
+        errors++;
+      }
+      if (typeof data16 === "string") {
+        if (!formats0(data16)) {
+          const err58 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err58];
+          } else {
+            vErrors.push(err58);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data16)) {
+          const err59 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err59];
+          } else {
+            vErrors.push(err59);
+          }
+          errors++;
+        }
+      }
+    }
   } else {
-    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err60 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err44];
+      vErrors = [err60];
     } else {
-      vErrors.push(err44);
+      vErrors.push(err60);
     }
     errors++;
   }
@@ -51541,7 +51683,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -51981,7 +52123,7 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -52104,10 +52246,10 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
 var answerIntegrationConfig = validate302;
 var schema516 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
 var schema518 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern188 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern189 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern190 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern192 = new RegExp("^whsec_", "u");
+var pattern190 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern191 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern192 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern194 = new RegExp("^whsec_", "u");
 function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -52229,7 +52371,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern188.test(data1)) {
+        if (!pattern190.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -52369,7 +52511,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern189.test(data6)) {
+            if (!pattern191.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -52423,7 +52565,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern190.test(key2)) {
+            if (!pattern192.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -52549,7 +52691,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern192.test(data11)) {
+        if (!pattern194.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -52617,7 +52759,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data0) {
           const _errs5 = errors;
           if (typeof key1 === "string") {
-            if (!formats4(key1)) {
+            if (!formats2(key1)) {
               const err2 = { instancePath: instancePath + "/settings", schemaPath: "input:IntegrationSettings/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
               if (vErrors === null) {
                 vErrors = [err2];
@@ -52715,7 +52857,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data2)) {
+              if (!formats2(data2)) {
                 const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err10];
@@ -52724,7 +52866,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern189.test(data2)) {
+              if (!pattern191.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -52801,7 +52943,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(key2)) {
+            if (!formats2(key2)) {
               const err18 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err18];
@@ -52810,7 +52952,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern190.test(key2)) {
+            if (!pattern192.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -52860,7 +53002,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data4)) {
+            if (!formats2(data4)) {
               const err24 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err24];
@@ -52933,7 +53075,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationTest = validate306;
 var schema526 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern195 = new RegExp("^/v4/integrations/.+/test$", "u");
+var pattern197 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -53028,7 +53170,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern195.test(data1)) {
+        if (!pattern197.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -53186,7 +53328,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data0)) {
+      if (!formats2(data0)) {
         const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -53195,7 +53337,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern190.test(data0)) {
+      if (!pattern192.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -53226,10 +53368,10 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationDeliveryList = validate308;
-var pattern197 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var pattern199 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
 var schema531 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
 var schema532 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern198 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var pattern200 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
 var schema533 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -53670,7 +53812,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern198.test(data2)) {
+        if (!pattern200.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -54086,7 +54228,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern197.test(data1)) {
+        if (!pattern199.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -54260,7 +54402,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -54421,7 +54563,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data5)) {
+              if (!formats2(data5)) {
                 const err18 = { instancePath: instancePath + "/filter[event_name][]/" + i1, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err18];
@@ -54494,7 +54636,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data6)) {
+        if (!formats2(data6)) {
           const err25 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -54534,7 +54676,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err29 = { instancePath: instancePath + "/filter[replay_id]", schemaPath: "#/properties/filter%5Breplay_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err29];
@@ -54696,7 +54838,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern197.test(data1)) {
+        if (!pattern199.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -54924,7 +55066,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data3)) {
+              if (!formats2(data3)) {
                 const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err10];
@@ -54933,7 +55075,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern190.test(data3)) {
+              if (!pattern192.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -55093,13 +55235,13 @@ var answerAutomationList = validate318;
 var schema546 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
 var schema548 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
 var schema550 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern206 = new RegExp("^/v4/automations/.+$", "u");
+var pattern208 = new RegExp("^/v4/automations/.+$", "u");
 var schema551 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
 var schema552 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
 var schema553 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
 var schema555 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern207 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern208 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+var pattern209 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern210 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
 function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55164,7 +55306,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -55225,7 +55367,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data2)) {
+        if (!pattern210.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -55257,7 +55399,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema558 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern210 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+var pattern212 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55331,7 +55473,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55374,7 +55516,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -55544,7 +55686,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55712,7 +55854,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data4)) {
+        if (!pattern210.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -55934,7 +56076,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56092,7 +56234,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56176,7 +56318,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema570 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern216 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+var pattern218 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -56250,7 +56392,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56311,7 +56453,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern216.test(data2)) {
+        if (!pattern218.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -56469,7 +56611,7 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56617,7 +56759,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56774,7 +56916,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56875,7 +57017,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data3)) {
+        if (!pattern210.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -56972,7 +57114,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57124,7 +57266,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -57818,7 +57960,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern206.test(data2)) {
+        if (!pattern208.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58208,7 +58350,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -58217,7 +58359,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58278,7 +58420,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58287,7 +58429,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data2)) {
+        if (!pattern210.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -58392,7 +58534,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58401,7 +58543,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -58444,7 +58586,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err12 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -58453,7 +58595,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58493,7 +58635,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err17 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -58671,7 +58813,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58680,7 +58822,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -58779,7 +58921,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data3)) {
+              if (!formats2(data3)) {
                 const err16 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err16];
@@ -58853,7 +58995,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err22 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -58905,7 +59047,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err27 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -58914,7 +59056,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data4)) {
+        if (!pattern210.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -59016,7 +59158,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59025,7 +59167,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59222,7 +59364,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59231,7 +59373,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59292,7 +59434,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err13 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -59397,7 +59539,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59406,7 +59548,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59467,7 +59609,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err14 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -59476,7 +59618,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern216.test(data2)) {
+        if (!pattern218.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -59516,7 +59658,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err19 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -59556,7 +59698,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err23 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err23];
@@ -59652,7 +59794,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59661,7 +59803,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59722,7 +59864,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err13 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -59818,7 +59960,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59827,7 +59969,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59888,7 +60030,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err13 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -59993,7 +60135,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60002,7 +60144,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60063,7 +60205,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err14 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -60112,7 +60254,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err19 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -60121,7 +60263,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data3)) {
+        if (!pattern210.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -60218,7 +60360,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60227,7 +60369,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60279,7 +60421,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err13 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -60310,7 +60452,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err16 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -60397,7 +60539,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -60406,7 +60548,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern207.test(data0)) {
+        if (!pattern209.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -60678,7 +60820,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
                   }
                   errors++;
                 }
-                if (!formats4(data3)) {
+                if (!formats2(data3)) {
                   const err9 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/format", keyword: "format", params: { format: "text" } };
                   if (vErrors === null) {
                     vErrors = [err9];
@@ -60795,7 +60937,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data6)) {
+            if (!formats2(data6)) {
               const err20 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err20];
@@ -60835,7 +60977,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data7)) {
+            if (!formats2(data7)) {
               const err24 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err24];
@@ -60893,7 +61035,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data8)) {
+      if (!formats2(data8)) {
         const err30 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err30];
@@ -61163,7 +61305,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -61193,7 +61335,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data1)) {
+      if (!formats2(data1)) {
         const err9 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -61308,7 +61450,7 @@ function validate387(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -61410,7 +61552,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomationBacktest = validate389;
 var schema618 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern240 = new RegExp("^/v4/automations/.+/backtest$", "u");
+var pattern242 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -61532,7 +61674,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern240.test(data1)) {
+        if (!pattern242.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -62145,11 +62287,11 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunList = validate394;
-var pattern243 = new RegExp("^/v4/automations/.+/runs$", "u");
+var pattern245 = new RegExp("^/v4/automations/.+/runs$", "u");
 var schema625 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
 var schema629 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
 var schema630 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern244 = new RegExp("^/v4/automation-runs/.+$", "u");
+var pattern246 = new RegExp("^/v4/automation-runs/.+$", "u");
 function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -62477,7 +62619,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern244.test(data2)) {
+        if (!pattern246.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -62840,7 +62982,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern243.test(data1)) {
+        if (!pattern245.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -63014,7 +63156,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -63146,7 +63288,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err17 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -63975,7 +64117,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern244.test(data2)) {
+        if (!pattern246.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -64321,7 +64463,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err3 = { instancePath: instancePath + "/from_step", schemaPath: "input:AutomationReplayInput/properties/from_step/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -64355,7 +64497,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
 var answerPushList = validate407;
 var schema655 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
 var schema657 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern261 = new RegExp("^/v4/pushes/.+$", "u");
+var pattern263 = new RegExp("^/v4/pushes/.+$", "u");
 function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -64526,7 +64668,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern261.test(data2)) {
+        if (!pattern263.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -65077,7 +65219,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err5 = { instancePath: instancePath + "/name", schemaPath: "input:PushName/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -65117,7 +65259,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err9 = { instancePath: instancePath + "/body", schemaPath: "input:PushBody/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -65147,7 +65289,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data2)) {
+      if (!formats2(data2)) {
         const err12 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -65185,7 +65327,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data3)) {
+      if (!formats2(data3)) {
         const err16 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -65215,7 +65357,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats4(data4)) {
+      if (!formats2(data4)) {
         const err19 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -65239,7 +65381,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
       for (const key1 in data5) {
         const _errs16 = errors;
         if (typeof key1 === "string") {
-          if (!formats4(key1)) {
+          if (!formats2(key1)) {
             const err21 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
             if (vErrors === null) {
               vErrors = [err21];
@@ -65280,7 +65422,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
-          if (!formats4(data6)) {
+          if (!formats2(data6)) {
             const err25 = { instancePath: instancePath + "/data/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/data/additionalProperties/format", keyword: "format", params: { format: "text" } };
             if (vErrors === null) {
               vErrors = [err25];
@@ -65319,7 +65461,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (typeof data7 === "string") {
-      if (!formats4(data7)) {
+      if (!formats2(data7)) {
         const err29 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err29];
@@ -65399,7 +65541,7 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err4 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -65442,8 +65584,8 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
 var answerProjectSettings = validate414;
 var schema671 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
 var schema672 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern267 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern268 = new RegExp("^https://\\S+$", "u");
+var pattern269 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern270 = new RegExp("^https://\\S+$", "u");
 function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -65652,7 +65794,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern267.test(data5)) {
+        if (!pattern269.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -65692,7 +65834,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern268.test(data6)) {
+        if (!pattern270.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -65724,7 +65866,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern268.test(data7)) {
+        if (!pattern270.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -65786,7 +65928,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err3 = { instancePath: instancePath + "/project_name", schemaPath: "#/properties/project_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -65826,7 +65968,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -65835,7 +65977,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern268.test(data1)) {
+        if (!pattern270.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -65867,7 +66009,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -65876,7 +66018,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern268.test(data2)) {
+        if (!pattern270.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -65912,7 +66054,7 @@ function validate415(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerRegeneratedSecret = validate418;
 var schema678 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern272 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+var pattern274 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -66001,7 +66143,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern272.test(data2)) {
+        if (!pattern274.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -66959,7 +67101,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err5 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -67000,7 +67142,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err9 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -67041,7 +67183,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err13 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -67082,7 +67224,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data4)) {
+        if (!formats2(data4)) {
           const err17 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -67123,7 +67265,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data5)) {
+        if (!formats2(data5)) {
           const err21 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -67164,7 +67306,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data6)) {
+        if (!formats2(data6)) {
           const err25 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -67205,7 +67347,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data7)) {
+        if (!formats2(data7)) {
           const err29 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err29];
@@ -67246,7 +67388,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data8)) {
+        if (!formats2(data8)) {
           const err33 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -67287,7 +67429,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data9)) {
+        if (!formats2(data9)) {
           const err37 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err37];
@@ -67328,7 +67470,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data10)) {
+        if (!formats2(data10)) {
           const err41 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err41];
@@ -67369,7 +67511,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data11)) {
+        if (!formats2(data11)) {
           const err45 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err45];
@@ -67410,7 +67552,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data12)) {
+        if (!formats2(data12)) {
           const err49 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err49];
@@ -67451,7 +67593,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data13)) {
+        if (!formats2(data13)) {
           const err53 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err53];
@@ -67492,7 +67634,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data14)) {
+        if (!formats2(data14)) {
           const err57 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err57];
@@ -67533,7 +67675,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data15)) {
+        if (!formats2(data15)) {
           const err61 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err61];
@@ -67574,7 +67716,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data16)) {
+        if (!formats2(data16)) {
           const err65 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -67610,7 +67752,7 @@ function validate425(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerLedger = validate428;
 var schema709 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema713 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] } }, "$id": "answer:LedgerEntry" };
+var schema713 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
 var schema714 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
 function validate429(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -68074,12 +68216,76 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.held !== void 0) {
+      let data13 = data.held;
+      if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+        const err44 = { instancePath: instancePath + "/held", schemaPath: "#/properties/held/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err44];
+        } else {
+          vErrors.push(err44);
+        }
+        errors++;
+      }
+      if (typeof data13 == "number" && isFinite(data13)) {
+        if (data13 > 9007199254740991 || isNaN(data13)) {
+          const err45 = { instancePath: instancePath + "/held", schemaPath: "#/properties/held/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err45];
+          } else {
+            vErrors.push(err45);
+          }
+          errors++;
+        }
+        if (data13 < 0 || isNaN(data13)) {
+          const err46 = { instancePath: instancePath + "/held", schemaPath: "#/properties/held/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err46];
+          } else {
+            vErrors.push(err46);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.oldest_held_at !== void 0) {
+      let data14 = data.oldest_held_at;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema713.properties.oldest_held_at.type } };
+        if (vErrors === null) {
+          vErrors = [err47];
+        } else {
+          vErrors.push(err47);
+        }
+        errors++;
+      }
+      if (typeof data14 === "string") {
+        if (!formats0(data14)) {
+          const err48 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err48];
+          } else {
+            vErrors.push(err48);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data14)) {
+          const err49 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
+        }
+      }
+    }
   } else {
-    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err50 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err44];
+      vErrors = [err50];
     } else {
-      vErrors.push(err44);
+      vErrors.push(err50);
     }
     errors++;
   }
@@ -69068,7 +69274,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -69077,7 +69283,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern208.test(data0)) {
+        if (!pattern210.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -69133,7 +69339,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
 var answerAuditEntryList = validate435;
 var schema724 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
 var schema726 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern280 = new RegExp("^/v4/audit-log/.+$", "u");
+var pattern283 = new RegExp("^/v4/audit-log/.+$", "u");
 var schema728 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
 var schema729 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
 function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -69385,7 +69591,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern280.test(data2)) {
+        if (!pattern283.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -69806,7 +70012,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -69884,7 +70090,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data3)) {
+              if (!formats2(data3)) {
                 const err12 = { instancePath: instancePath + "/filter[resource][]/" + i0, schemaPath: "#/properties/filter%5Bresource%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err12];
@@ -69986,7 +70192,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats4(data5)) {
+              if (!formats2(data5)) {
                 const err20 = { instancePath: instancePath + "/filter[operation][]/" + i1, schemaPath: "#/properties/filter%5Boperation%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err20];
@@ -70142,7 +70348,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data8)) {
+        if (!formats2(data8)) {
           const err33 = { instancePath: instancePath + "/filter[resource_id]", schemaPath: "#/properties/filter%5Bresource_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -70218,10 +70424,10 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate441;
-var schema734 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern283 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern284 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern286 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var schema734 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern286 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern287 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern289 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
 function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -70286,7 +70492,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data0)) {
+        if (!formats2(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -70295,7 +70501,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern283.test(data0)) {
+        if (!pattern286.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -70335,7 +70541,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data1)) {
+        if (!formats2(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -70344,7 +70550,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern284.test(data1)) {
+        if (!pattern287.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -70384,7 +70590,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data2)) {
+        if (!formats2(data2)) {
           const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -70424,7 +70630,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats4(data3)) {
+        if (!formats2(data3)) {
           const err20 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -70452,11 +70658,11 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.created_at !== void 0) {
-      let data4 = data.created_at;
+    if (data.happened_at !== void 0) {
+      let data4 = data.happened_at;
       if (typeof data4 === "string") {
         if (!formats0(data4)) {
-          const err23 = { instancePath: instancePath + "/created_at", schemaPath: "#/properties/created_at/format", keyword: "format", params: { format: "date-time" } };
+          const err23 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -70465,7 +70671,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       } else {
-        const err24 = { instancePath: instancePath + "/created_at", schemaPath: "#/properties/created_at/type", keyword: "type", params: { type: "string" } };
+        const err24 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -70474,20 +70680,19 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.happened_at !== void 0) {
-      let data5 = data.happened_at;
-      if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err25 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
+    if (data.platform !== void 0) {
+      let data5 = data.platform;
+      if (typeof data5 !== "string") {
+        const err25 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
         }
-      } else {
-        const err26 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+      if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
+        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema734.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -70496,41 +70701,42 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.platform !== void 0) {
-      let data6 = data.platform;
-      if (typeof data6 !== "string") {
-        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
+    if (data.product_id !== void 0) {
+      let data6 = data.product_id;
+      if (typeof data6 === "string") {
+        if (func2(data6) > 255) {
+          const err27 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema734.properties.platform.enum } };
+        if (!formats2(data6)) {
+          const err28 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+      } else {
+        const err29 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err28];
+          vErrors = [err29];
         } else {
-          vErrors.push(err28);
+          vErrors.push(err29);
         }
         errors++;
       }
     }
-    if (data.product_id !== void 0) {
-      let data7 = data.product_id;
+    if (data.old_product_id !== void 0) {
+      let data7 = data.old_product_id;
       if (typeof data7 === "string") {
         if (func2(data7) > 255) {
-          const err29 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-        if (!formats4(data7)) {
-          const err30 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
+          const err30 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err30];
           } else {
@@ -70538,30 +70744,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!formats2(data7)) {
+          const err31 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
       } else {
-        const err31 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        const err32 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err31];
+          vErrors = [err32];
         } else {
-          vErrors.push(err31);
+          vErrors.push(err32);
         }
         errors++;
       }
     }
-    if (data.old_product_id !== void 0) {
-      let data8 = data.old_product_id;
+    if (data.new_product_id !== void 0) {
+      let data8 = data.new_product_id;
       if (typeof data8 === "string") {
         if (func2(data8) > 255) {
-          const err32 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err32];
-          } else {
-            vErrors.push(err32);
-          }
-          errors++;
-        }
-        if (!formats4(data8)) {
-          const err33 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/format", keyword: "format", params: { format: "text" } };
+          const err33 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err33];
           } else {
@@ -70569,30 +70775,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!formats2(data8)) {
+          const err34 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err34];
+          } else {
+            vErrors.push(err34);
+          }
+          errors++;
+        }
       } else {
-        const err34 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/type", keyword: "type", params: { type: "string" } };
+        const err35 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err34];
+          vErrors = [err35];
         } else {
-          vErrors.push(err34);
+          vErrors.push(err35);
         }
         errors++;
       }
     }
-    if (data.new_product_id !== void 0) {
-      let data9 = data.new_product_id;
+    if (data.subscription_group !== void 0) {
+      let data9 = data.subscription_group;
       if (typeof data9 === "string") {
         if (func2(data9) > 255) {
-          const err35 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err35];
-          } else {
-            vErrors.push(err35);
-          }
-          errors++;
-        }
-        if (!formats4(data9)) {
-          const err36 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/format", keyword: "format", params: { format: "text" } };
+          const err36 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -70600,30 +70806,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!formats2(data9)) {
+          const err37 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err37];
+          } else {
+            vErrors.push(err37);
+          }
+          errors++;
+        }
       } else {
-        const err37 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/type", keyword: "type", params: { type: "string" } };
+        const err38 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err37];
+          vErrors = [err38];
         } else {
-          vErrors.push(err37);
+          vErrors.push(err38);
         }
         errors++;
       }
     }
-    if (data.subscription_group !== void 0) {
-      let data10 = data.subscription_group;
+    if (data.screen_id !== void 0) {
+      let data10 = data.screen_id;
       if (typeof data10 === "string") {
-        if (func2(data10) > 255) {
-          const err38 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err38];
-          } else {
-            vErrors.push(err38);
-          }
-          errors++;
-        }
-        if (!formats4(data10)) {
-          const err39 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/format", keyword: "format", params: { format: "text" } };
+        if (func2(data10) > 256) {
+          const err39 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -70631,75 +70837,75 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      } else {
-        const err40 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err40];
-        } else {
-          vErrors.push(err40);
-        }
-        errors++;
-      }
-    }
-    if (data.screen_id !== void 0) {
-      let data11 = data.screen_id;
-      if (typeof data11 === "string") {
-        if (func2(data11) > 256) {
-          const err41 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+        if (!formats2(data10)) {
+          const err40 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
-            vErrors = [err41];
+            vErrors = [err40];
           } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
-        if (!formats4(data11)) {
-          const err42 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err42];
-          } else {
-            vErrors.push(err42);
+            vErrors.push(err40);
           }
           errors++;
         }
       } else {
-        const err43 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: "string" } };
+        const err41 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err43];
+          vErrors = [err41];
         } else {
-          vErrors.push(err43);
+          vErrors.push(err41);
         }
         errors++;
       }
     }
     if (data.transaction !== void 0) {
-      let data12 = data.transaction;
-      if (data12 && typeof data12 == "object" && !Array.isArray(data12)) {
-        for (const key1 in data12) {
+      let data11 = data.transaction;
+      if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
+        for (const key1 in data11) {
           if (!(key1 === "transaction_id" || key1 === "original_transaction_id" || key1 === "transaction_date" || key1 === "expires_at" || key1 === "grace_period_expires_at")) {
-            const err44 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            const err42 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
             if (vErrors === null) {
-              vErrors = [err44];
+              vErrors = [err42];
             } else {
-              vErrors.push(err44);
+              vErrors.push(err42);
             }
             errors++;
           }
         }
-        if (data12.transaction_id !== void 0) {
-          let data13 = data12.transaction_id;
-          if (typeof data13 === "string") {
-            if (func2(data13) > 255) {
-              const err45 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data11.transaction_id !== void 0) {
+          let data12 = data11.transaction_id;
+          if (typeof data12 === "string") {
+            if (func2(data12) > 255) {
+              const err43 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
-                vErrors = [err45];
+                vErrors = [err43];
               } else {
-                vErrors.push(err45);
+                vErrors.push(err43);
               }
               errors++;
             }
-            if (!formats4(data13)) {
-              const err46 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
+            if (!formats2(data12)) {
+              const err44 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err44];
+              } else {
+                vErrors.push(err44);
+              }
+              errors++;
+            }
+          } else {
+            const err45 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err45];
+            } else {
+              vErrors.push(err45);
+            }
+            errors++;
+          }
+        }
+        if (data11.original_transaction_id !== void 0) {
+          let data13 = data11.original_transaction_id;
+          if (typeof data13 === "string") {
+            if (func2(data13) > 255) {
+              const err46 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err46];
               } else {
@@ -70707,30 +70913,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data13)) {
+              const err47 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err47];
+              } else {
+                vErrors.push(err47);
+              }
+              errors++;
+            }
           } else {
-            const err47 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
+            const err48 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err47];
+              vErrors = [err48];
             } else {
-              vErrors.push(err47);
+              vErrors.push(err48);
             }
             errors++;
           }
         }
-        if (data12.original_transaction_id !== void 0) {
-          let data14 = data12.original_transaction_id;
+        if (data11.transaction_date !== void 0) {
+          let data14 = data11.transaction_date;
           if (typeof data14 === "string") {
-            if (func2(data14) > 255) {
-              const err48 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err48];
-              } else {
-                vErrors.push(err48);
-              }
-              errors++;
-            }
-            if (!formats4(data14)) {
-              const err49 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
+            if (!formats0(data14)) {
+              const err49 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err49];
               } else {
@@ -70739,7 +70945,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err50 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
+            const err50 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err50];
             } else {
@@ -70748,11 +70954,11 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data12.transaction_date !== void 0) {
-          let data15 = data12.transaction_date;
+        if (data11.expires_at !== void 0) {
+          let data15 = data11.expires_at;
           if (typeof data15 === "string") {
             if (!formats0(data15)) {
-              const err51 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
+              const err51 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err51];
               } else {
@@ -70761,7 +70967,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err52 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
+            const err52 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err52];
             } else {
@@ -70770,11 +70976,11 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data12.expires_at !== void 0) {
-          let data16 = data12.expires_at;
+        if (data11.grace_period_expires_at !== void 0) {
+          let data16 = data11.grace_period_expires_at;
           if (typeof data16 === "string") {
             if (!formats0(data16)) {
-              const err53 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+              const err53 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err53];
               } else {
@@ -70783,7 +70989,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err54 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+            const err54 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err54];
             } else {
@@ -70792,52 +70998,52 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data12.grace_period_expires_at !== void 0) {
-          let data17 = data12.grace_period_expires_at;
-          if (typeof data17 === "string") {
-            if (!formats0(data17)) {
-              const err55 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
-              if (vErrors === null) {
-                vErrors = [err55];
-              } else {
-                vErrors.push(err55);
-              }
-              errors++;
-            }
-          } else {
-            const err56 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err56];
-            } else {
-              vErrors.push(err56);
-            }
-            errors++;
-          }
-        }
       } else {
-        const err57 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
+        const err55 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err57];
+          vErrors = [err55];
         } else {
-          vErrors.push(err57);
+          vErrors.push(err55);
         }
         errors++;
       }
     }
     if (data.price !== void 0) {
-      let data18 = data.price;
-      if (typeof data18 === "string") {
-        if (!formats4(data18)) {
-          const err58 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+      let data17 = data.price;
+      if (typeof data17 === "string") {
+        if (!formats2(data17)) {
+          const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
-            vErrors = [err58];
+            vErrors = [err56];
           } else {
-            vErrors.push(err58);
+            vErrors.push(err56);
           }
           errors++;
         }
-        if (!pattern286.test(data18)) {
-          const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+        if (!pattern289.test(data17)) {
+          const err57 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err57];
+          } else {
+            vErrors.push(err57);
+          }
+          errors++;
+        }
+      } else {
+        const err58 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err58];
+        } else {
+          vErrors.push(err58);
+        }
+        errors++;
+      }
+    }
+    if (data.currency !== void 0) {
+      let data18 = data.currency;
+      if (typeof data18 === "string") {
+        if (!formats2(data18)) {
+          const err59 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -70845,30 +71051,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern41.test(data18)) {
+          const err60 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
+          if (vErrors === null) {
+            vErrors = [err60];
+          } else {
+            vErrors.push(err60);
+          }
+          errors++;
+        }
       } else {
-        const err60 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
+        const err61 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err60];
+          vErrors = [err61];
         } else {
-          vErrors.push(err60);
+          vErrors.push(err61);
         }
         errors++;
       }
     }
-    if (data.currency !== void 0) {
-      let data19 = data.currency;
+    if (data.proceeds !== void 0) {
+      let data19 = data.proceeds;
       if (typeof data19 === "string") {
-        if (!formats4(data19)) {
-          const err61 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err61];
-          } else {
-            vErrors.push(err61);
-          }
-          errors++;
-        }
-        if (!pattern41.test(data19)) {
-          const err62 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
+        if (!formats2(data19)) {
+          const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -70876,30 +71082,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern289.test(data19)) {
+          const err63 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err63];
+          } else {
+            vErrors.push(err63);
+          }
+          errors++;
+        }
       } else {
-        const err63 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err64 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err63];
+          vErrors = [err64];
         } else {
-          vErrors.push(err63);
+          vErrors.push(err64);
         }
         errors++;
       }
     }
-    if (data.proceeds !== void 0) {
-      let data20 = data.proceeds;
+    if (data.price_usd !== void 0) {
+      let data20 = data.price_usd;
       if (typeof data20 === "string") {
-        if (!formats4(data20)) {
-          const err64 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err64];
-          } else {
-            vErrors.push(err64);
-          }
-          errors++;
-        }
-        if (!pattern286.test(data20)) {
-          const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+        if (!formats2(data20)) {
+          const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -70907,30 +71113,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern289.test(data20)) {
+          const err66 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err66];
+          } else {
+            vErrors.push(err66);
+          }
+          errors++;
+        }
       } else {
-        const err66 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
+        const err67 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err66];
+          vErrors = [err67];
         } else {
-          vErrors.push(err66);
+          vErrors.push(err67);
         }
         errors++;
       }
     }
-    if (data.price_usd !== void 0) {
-      let data21 = data.price_usd;
+    if (data.proceeds_usd !== void 0) {
+      let data21 = data.proceeds_usd;
       if (typeof data21 === "string") {
-        if (!formats4(data21)) {
-          const err67 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err67];
-          } else {
-            vErrors.push(err67);
-          }
-          errors++;
-        }
-        if (!pattern286.test(data21)) {
-          const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+        if (!formats2(data21)) {
+          const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err68];
           } else {
@@ -70938,75 +71144,75 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      } else {
-        const err69 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err69];
-        } else {
-          vErrors.push(err69);
-        }
-        errors++;
-      }
-    }
-    if (data.proceeds_usd !== void 0) {
-      let data22 = data.proceeds_usd;
-      if (typeof data22 === "string") {
-        if (!formats4(data22)) {
-          const err70 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
+        if (!pattern289.test(data21)) {
+          const err69 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
-            vErrors = [err70];
+            vErrors = [err69];
           } else {
-            vErrors.push(err70);
-          }
-          errors++;
-        }
-        if (!pattern286.test(data22)) {
-          const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err71];
-          } else {
-            vErrors.push(err71);
+            vErrors.push(err69);
           }
           errors++;
         }
       } else {
-        const err72 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
+        const err70 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err72];
+          vErrors = [err70];
         } else {
-          vErrors.push(err72);
+          vErrors.push(err70);
         }
         errors++;
       }
     }
     if (data.device !== void 0) {
-      let data23 = data.device;
-      if (data23 && typeof data23 == "object" && !Array.isArray(data23)) {
-        for (const key2 in data23) {
+      let data22 = data.device;
+      if (data22 && typeof data22 == "object" && !Array.isArray(data22)) {
+        for (const key2 in data22) {
           if (!(key2 === "id" || key2 === "model" || key2 === "advertiser_id" || key2 === "os_version" || key2 === "locale" || key2 === "country" || key2 === "ip")) {
-            const err73 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            const err71 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
             if (vErrors === null) {
-              vErrors = [err73];
+              vErrors = [err71];
             } else {
-              vErrors.push(err73);
+              vErrors.push(err71);
             }
             errors++;
           }
         }
-        if (data23.id !== void 0) {
-          let data24 = data23.id;
-          if (typeof data24 === "string") {
-            if (func2(data24) > 255) {
-              const err74 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data22.id !== void 0) {
+          let data23 = data22.id;
+          if (typeof data23 === "string") {
+            if (func2(data23) > 255) {
+              const err72 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
-                vErrors = [err74];
+                vErrors = [err72];
               } else {
-                vErrors.push(err74);
+                vErrors.push(err72);
               }
               errors++;
             }
-            if (!formats4(data24)) {
-              const err75 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
+            if (!formats2(data23)) {
+              const err73 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err73];
+              } else {
+                vErrors.push(err73);
+              }
+              errors++;
+            }
+          } else {
+            const err74 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err74];
+            } else {
+              vErrors.push(err74);
+            }
+            errors++;
+          }
+        }
+        if (data22.model !== void 0) {
+          let data24 = data22.model;
+          if (typeof data24 === "string") {
+            if (func2(data24) > 255) {
+              const err75 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err75];
               } else {
@@ -71014,30 +71220,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data24)) {
+              const err76 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err76];
+              } else {
+                vErrors.push(err76);
+              }
+              errors++;
+            }
           } else {
-            const err76 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            const err77 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err76];
+              vErrors = [err77];
             } else {
-              vErrors.push(err76);
+              vErrors.push(err77);
             }
             errors++;
           }
         }
-        if (data23.model !== void 0) {
-          let data25 = data23.model;
+        if (data22.advertiser_id !== void 0) {
+          let data25 = data22.advertiser_id;
           if (typeof data25 === "string") {
             if (func2(data25) > 255) {
-              const err77 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err77];
-              } else {
-                vErrors.push(err77);
-              }
-              errors++;
-            }
-            if (!formats4(data25)) {
-              const err78 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
+              const err78 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err78];
               } else {
@@ -71045,30 +71251,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data25)) {
+              const err79 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err79];
+              } else {
+                vErrors.push(err79);
+              }
+              errors++;
+            }
           } else {
-            const err79 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
+            const err80 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err79];
+              vErrors = [err80];
             } else {
-              vErrors.push(err79);
+              vErrors.push(err80);
             }
             errors++;
           }
         }
-        if (data23.advertiser_id !== void 0) {
-          let data26 = data23.advertiser_id;
+        if (data22.os_version !== void 0) {
+          let data26 = data22.os_version;
           if (typeof data26 === "string") {
             if (func2(data26) > 255) {
-              const err80 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err80];
-              } else {
-                vErrors.push(err80);
-              }
-              errors++;
-            }
-            if (!formats4(data26)) {
-              const err81 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
+              const err81 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err81];
               } else {
@@ -71076,30 +71282,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data26)) {
+              const err82 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err82];
+              } else {
+                vErrors.push(err82);
+              }
+              errors++;
+            }
           } else {
-            const err82 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
+            const err83 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err82];
+              vErrors = [err83];
             } else {
-              vErrors.push(err82);
+              vErrors.push(err83);
             }
             errors++;
           }
         }
-        if (data23.os_version !== void 0) {
-          let data27 = data23.os_version;
+        if (data22.locale !== void 0) {
+          let data27 = data22.locale;
           if (typeof data27 === "string") {
             if (func2(data27) > 255) {
-              const err83 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err83];
-              } else {
-                vErrors.push(err83);
-              }
-              errors++;
-            }
-            if (!formats4(data27)) {
-              const err84 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
+              const err84 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err84];
               } else {
@@ -71107,30 +71313,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data27)) {
+              const err85 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err85];
+              } else {
+                vErrors.push(err85);
+              }
+              errors++;
+            }
           } else {
-            const err85 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
+            const err86 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err85];
+              vErrors = [err86];
             } else {
-              vErrors.push(err85);
+              vErrors.push(err86);
             }
             errors++;
           }
         }
-        if (data23.locale !== void 0) {
-          let data28 = data23.locale;
+        if (data22.country !== void 0) {
+          let data28 = data22.country;
           if (typeof data28 === "string") {
-            if (func2(data28) > 255) {
-              const err86 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err86];
-              } else {
-                vErrors.push(err86);
-              }
-              errors++;
-            }
-            if (!formats4(data28)) {
-              const err87 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
+            if (!formats2(data28)) {
+              const err87 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err87];
               } else {
@@ -71138,30 +71344,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!pattern88.test(data28)) {
+              const err88 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
+              if (vErrors === null) {
+                vErrors = [err88];
+              } else {
+                vErrors.push(err88);
+              }
+              errors++;
+            }
           } else {
-            const err88 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
+            const err89 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err88];
+              vErrors = [err89];
             } else {
-              vErrors.push(err88);
+              vErrors.push(err89);
             }
             errors++;
           }
         }
-        if (data23.country !== void 0) {
-          let data29 = data23.country;
+        if (data22.ip !== void 0) {
+          let data29 = data22.ip;
           if (typeof data29 === "string") {
-            if (!formats4(data29)) {
-              const err89 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err89];
-              } else {
-                vErrors.push(err89);
-              }
-              errors++;
-            }
-            if (!pattern88.test(data29)) {
-              const err90 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
+            if (func2(data29) > 255) {
+              const err90 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err90];
               } else {
@@ -71169,39 +71375,41 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data29)) {
+              const err91 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err91];
+              } else {
+                vErrors.push(err91);
+              }
+              errors++;
+            }
           } else {
-            const err91 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
+            const err92 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err91];
+              vErrors = [err92];
             } else {
-              vErrors.push(err91);
+              vErrors.push(err92);
             }
             errors++;
           }
         }
-        if (data23.ip !== void 0) {
-          let data30 = data23.ip;
-          if (typeof data30 === "string") {
-            if (func2(data30) > 255) {
-              const err92 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err92];
-              } else {
-                vErrors.push(err92);
-              }
-              errors++;
-            }
-            if (!formats4(data30)) {
-              const err93 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err93];
-              } else {
-                vErrors.push(err93);
-              }
-              errors++;
-            }
-          } else {
-            const err94 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err93 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err93];
+        } else {
+          vErrors.push(err93);
+        }
+        errors++;
+      }
+    }
+    if (data.app !== void 0) {
+      let data30 = data.app;
+      if (data30 && typeof data30 == "object" && !Array.isArray(data30)) {
+        for (const key3 in data30) {
+          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
+            const err94 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
             if (vErrors === null) {
               vErrors = [err94];
             } else {
@@ -71210,44 +71418,42 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-      } else {
-        const err95 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err95];
-        } else {
-          vErrors.push(err95);
-        }
-        errors++;
-      }
-    }
-    if (data.app !== void 0) {
-      let data31 = data.app;
-      if (data31 && typeof data31 == "object" && !Array.isArray(data31)) {
-        for (const key3 in data31) {
-          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
-            const err96 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+        if (data30.id !== void 0) {
+          let data31 = data30.id;
+          if (typeof data31 === "string") {
+            if (func2(data31) > 255) {
+              const err95 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err95];
+              } else {
+                vErrors.push(err95);
+              }
+              errors++;
+            }
+            if (!formats2(data31)) {
+              const err96 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err96];
+              } else {
+                vErrors.push(err96);
+              }
+              errors++;
+            }
+          } else {
+            const err97 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err96];
+              vErrors = [err97];
             } else {
-              vErrors.push(err96);
+              vErrors.push(err97);
             }
             errors++;
           }
         }
-        if (data31.id !== void 0) {
-          let data32 = data31.id;
+        if (data30.name !== void 0) {
+          let data32 = data30.name;
           if (typeof data32 === "string") {
             if (func2(data32) > 255) {
-              const err97 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err97];
-              } else {
-                vErrors.push(err97);
-              }
-              errors++;
-            }
-            if (!formats4(data32)) {
-              const err98 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              const err98 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err98];
               } else {
@@ -71255,30 +71461,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data32)) {
+              const err99 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err99];
+              } else {
+                vErrors.push(err99);
+              }
+              errors++;
+            }
           } else {
-            const err99 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            const err100 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err99];
+              vErrors = [err100];
             } else {
-              vErrors.push(err99);
+              vErrors.push(err100);
             }
             errors++;
           }
         }
-        if (data31.name !== void 0) {
-          let data33 = data31.name;
+        if (data30.version !== void 0) {
+          let data33 = data30.version;
           if (typeof data33 === "string") {
             if (func2(data33) > 255) {
-              const err100 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err100];
-              } else {
-                vErrors.push(err100);
-              }
-              errors++;
-            }
-            if (!formats4(data33)) {
-              const err101 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
+              const err101 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err101];
               } else {
@@ -71286,30 +71492,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data33)) {
+              const err102 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err102];
+              } else {
+                vErrors.push(err102);
+              }
+              errors++;
+            }
           } else {
-            const err102 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
+            const err103 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err102];
+              vErrors = [err103];
             } else {
-              vErrors.push(err102);
+              vErrors.push(err103);
             }
             errors++;
           }
         }
-        if (data31.version !== void 0) {
-          let data34 = data31.version;
+        if (data30.sdk_version !== void 0) {
+          let data34 = data30.sdk_version;
           if (typeof data34 === "string") {
             if (func2(data34) > 255) {
-              const err103 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err103];
-              } else {
-                vErrors.push(err103);
-              }
-              errors++;
-            }
-            if (!formats4(data34)) {
-              const err104 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
+              const err104 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err104];
               } else {
@@ -71317,39 +71523,41 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data34)) {
+              const err105 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err105];
+              } else {
+                vErrors.push(err105);
+              }
+              errors++;
+            }
           } else {
-            const err105 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
+            const err106 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err105];
+              vErrors = [err106];
             } else {
-              vErrors.push(err105);
+              vErrors.push(err106);
             }
             errors++;
           }
         }
-        if (data31.sdk_version !== void 0) {
-          let data35 = data31.sdk_version;
-          if (typeof data35 === "string") {
-            if (func2(data35) > 255) {
-              const err106 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err106];
-              } else {
-                vErrors.push(err106);
-              }
-              errors++;
-            }
-            if (!formats4(data35)) {
-              const err107 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err107];
-              } else {
-                vErrors.push(err107);
-              }
-              errors++;
-            }
-          } else {
-            const err108 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err107 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err107];
+        } else {
+          vErrors.push(err107);
+        }
+        errors++;
+      }
+    }
+    if (data.attribution !== void 0) {
+      let data35 = data.attribution;
+      if (data35 && typeof data35 == "object" && !Array.isArray(data35)) {
+        for (const key4 in data35) {
+          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
+            const err108 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
             if (vErrors === null) {
               vErrors = [err108];
             } else {
@@ -71358,44 +71566,42 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-      } else {
-        const err109 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err109];
-        } else {
-          vErrors.push(err109);
-        }
-        errors++;
-      }
-    }
-    if (data.attribution !== void 0) {
-      let data36 = data.attribution;
-      if (data36 && typeof data36 == "object" && !Array.isArray(data36)) {
-        for (const key4 in data36) {
-          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
-            const err110 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
+        if (data35.media_source !== void 0) {
+          let data36 = data35.media_source;
+          if (typeof data36 === "string") {
+            if (func2(data36) > 255) {
+              const err109 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err109];
+              } else {
+                vErrors.push(err109);
+              }
+              errors++;
+            }
+            if (!formats2(data36)) {
+              const err110 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err110];
+              } else {
+                vErrors.push(err110);
+              }
+              errors++;
+            }
+          } else {
+            const err111 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err110];
+              vErrors = [err111];
             } else {
-              vErrors.push(err110);
+              vErrors.push(err111);
             }
             errors++;
           }
         }
-        if (data36.media_source !== void 0) {
-          let data37 = data36.media_source;
+        if (data35.campaign !== void 0) {
+          let data37 = data35.campaign;
           if (typeof data37 === "string") {
             if (func2(data37) > 255) {
-              const err111 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err111];
-              } else {
-                vErrors.push(err111);
-              }
-              errors++;
-            }
-            if (!formats4(data37)) {
-              const err112 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
+              const err112 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err112];
               } else {
@@ -71403,30 +71609,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data37)) {
+              const err113 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err113];
+              } else {
+                vErrors.push(err113);
+              }
+              errors++;
+            }
           } else {
-            const err113 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
+            const err114 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err113];
+              vErrors = [err114];
             } else {
-              vErrors.push(err113);
+              vErrors.push(err114);
             }
             errors++;
           }
         }
-        if (data36.campaign !== void 0) {
-          let data38 = data36.campaign;
+        if (data35.ad_set !== void 0) {
+          let data38 = data35.ad_set;
           if (typeof data38 === "string") {
             if (func2(data38) > 255) {
-              const err114 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err114];
-              } else {
-                vErrors.push(err114);
-              }
-              errors++;
-            }
-            if (!formats4(data38)) {
-              const err115 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
+              const err115 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err115];
               } else {
@@ -71434,30 +71640,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats2(data38)) {
+              const err116 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err116];
+              } else {
+                vErrors.push(err116);
+              }
+              errors++;
+            }
           } else {
-            const err116 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
+            const err117 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err116];
+              vErrors = [err117];
             } else {
-              vErrors.push(err116);
+              vErrors.push(err117);
             }
             errors++;
           }
         }
-        if (data36.ad_set !== void 0) {
-          let data39 = data36.ad_set;
+        if (data35.ad !== void 0) {
+          let data39 = data35.ad;
           if (typeof data39 === "string") {
             if (func2(data39) > 255) {
-              const err117 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err117];
-              } else {
-                vErrors.push(err117);
-              }
-              errors++;
-            }
-            if (!formats4(data39)) {
-              const err118 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
+              const err118 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err118];
               } else {
@@ -71465,74 +71671,70 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-          } else {
-            const err119 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err119];
-            } else {
-              vErrors.push(err119);
-            }
-            errors++;
-          }
-        }
-        if (data36.ad !== void 0) {
-          let data40 = data36.ad;
-          if (typeof data40 === "string") {
-            if (func2(data40) > 255) {
-              const err120 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (!formats2(data39)) {
+              const err119 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
-                vErrors = [err120];
+                vErrors = [err119];
               } else {
-                vErrors.push(err120);
-              }
-              errors++;
-            }
-            if (!formats4(data40)) {
-              const err121 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err121];
-              } else {
-                vErrors.push(err121);
+                vErrors.push(err119);
               }
               errors++;
             }
           } else {
-            const err122 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
+            const err120 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err122];
+              vErrors = [err120];
             } else {
-              vErrors.push(err122);
+              vErrors.push(err120);
             }
             errors++;
           }
         }
       } else {
-        const err123 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
+        const err121 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err123];
+          vErrors = [err121];
         } else {
-          vErrors.push(err123);
+          vErrors.push(err121);
         }
         errors++;
       }
     }
     if (data.properties !== void 0) {
-      let data41 = data.properties;
-      if (data41 && typeof data41 == "object" && !Array.isArray(data41)) {
-        if (Object.keys(data41).length > 100) {
-          const err124 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
+      let data40 = data.properties;
+      if (data40 && typeof data40 == "object" && !Array.isArray(data40)) {
+        if (Object.keys(data40).length > 100) {
+          const err122 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
           if (vErrors === null) {
-            vErrors = [err124];
+            vErrors = [err122];
           } else {
-            vErrors.push(err124);
+            vErrors.push(err122);
           }
           errors++;
         }
-        for (const key5 in data41) {
-          const _errs94 = errors;
+        for (const key5 in data40) {
+          const _errs92 = errors;
           if (typeof key5 === "string") {
             if (func2(key5) > 80) {
-              const err125 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
+              const err123 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err123];
+              } else {
+                vErrors.push(err123);
+              }
+              errors++;
+            }
+            if (func2(key5) < 1) {
+              const err124 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err124];
+              } else {
+                vErrors.push(err124);
+              }
+              errors++;
+            }
+            if (!formats2(key5)) {
+              const err125 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
               if (vErrors === null) {
                 vErrors = [err125];
               } else {
@@ -71540,26 +71742,30 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (func2(key5) < 1) {
-              const err126 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err126];
-              } else {
-                vErrors.push(err126);
-              }
-              errors++;
-            }
-            if (!formats4(key5)) {
-              const err127 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err127];
-              } else {
-                vErrors.push(err127);
-              }
-              errors++;
-            }
           } else {
-            const err128 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
+            const err126 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
+            if (vErrors === null) {
+              vErrors = [err126];
+            } else {
+              vErrors.push(err126);
+            }
+            errors++;
+          }
+          var valid9 = _errs92 === errors;
+          if (!valid9) {
+            const err127 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
+            if (vErrors === null) {
+              vErrors = [err127];
+            } else {
+              vErrors.push(err127);
+            }
+            errors++;
+          }
+        }
+        for (const key6 in data40) {
+          let data41 = data40[key6];
+          if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
+            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema734.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -71567,65 +71773,43 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
-          var valid9 = _errs94 === errors;
-          if (!valid9) {
-            const err129 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
-            if (vErrors === null) {
-              vErrors = [err129];
-            } else {
-              vErrors.push(err129);
-            }
-            errors++;
-          }
-        }
-        for (const key6 in data41) {
-          let data42 = data41[key6];
-          if (typeof data42 !== "string" && !(typeof data42 == "number" && isFinite(data42)) && typeof data42 !== "boolean") {
-            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema734.properties.properties.additionalProperties.type } };
-            if (vErrors === null) {
-              vErrors = [err130];
-            } else {
-              vErrors.push(err130);
-            }
-            errors++;
-          }
-          if (typeof data42 === "string") {
-            if (func2(data42) > 1024) {
-              const err131 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          if (typeof data41 === "string") {
+            if (func2(data41) > 1024) {
+              const err129 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
               if (vErrors === null) {
-                vErrors = [err131];
+                vErrors = [err129];
               } else {
-                vErrors.push(err131);
+                vErrors.push(err129);
               }
               errors++;
             }
-            if (!formats4(data42)) {
-              const err132 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
+            if (!formats2(data41)) {
+              const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
-                vErrors = [err132];
+                vErrors = [err130];
               } else {
-                vErrors.push(err132);
+                vErrors.push(err130);
               }
               errors++;
             }
           }
         }
       } else {
-        const err133 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
+        const err131 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err133];
+          vErrors = [err131];
         } else {
-          vErrors.push(err133);
+          vErrors.push(err131);
         }
         errors++;
       }
     }
   } else {
-    const err134 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err132 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err134];
+      vErrors = [err132];
     } else {
-      vErrors.push(err134);
+      vErrors.push(err132);
     }
     errors++;
   }

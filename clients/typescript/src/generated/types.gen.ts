@@ -2271,6 +2271,22 @@ export type Integration = {
      * Failed attempts since the last success.
      */
     delivery_error_count: number;
+    /**
+     * Deliveries that wait until it is active again, counted up to 10,000.
+     */
+    held: number;
+    /**
+     * Since when the first of them is held; null when nothing is held.
+     */
+    held_since: string | null;
+    /**
+     * Age of its oldest delivery that has not ended, 0 when all have.
+     */
+    lag_seconds: number;
+    /**
+     * In error, when a held delivery is tried next; null when none will be before a start.
+     */
+    next_probe_at: string | null;
 };
 
 export type IntegrationInput = {
@@ -2543,6 +2559,14 @@ export type LedgerEntry = {
      * Id of that report run, automation run, delivery or export; null also for a slot that has not started.
      */
     oldest_overdue_id: string | null;
+    /**
+     * Of deliveries only. Outstanding ones whose integration is in error or paused; they are not overdue.
+     */
+    held?: number;
+    /**
+     * Of deliveries only. When the first of the held ones was created.
+     */
+    oldest_held_at?: string | null;
 };
 
 export type OfferingInput = {
