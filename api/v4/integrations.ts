@@ -1,6 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import { deleteIntegration } from '../../domain/deliveries/delete-integration.ts'
-import { type Waiting, withWaiting } from '../../domain/deliveries/held.ts'
+import { type WaitingDeliveries, withWaiting } from '../../domain/deliveries/held.ts'
 import { activateIntegration, pauseIntegration } from '../../domain/deliveries/integration-status.ts'
 import { NO_EVENT_TYPE, slugOf } from '../../domain/events/catalogue.ts'
 import { getConfig } from '../../domain/integrations/config.ts'
@@ -30,7 +30,7 @@ const integration = (row: IntegrationRow) => ({
   delivery_error_count: row.delivery_error_count,
 })
 
-const shown = ({ held, held_since, lag_seconds, next_probe_at, ...row }: IntegrationRow & Waiting) => ({
+const shown = ({ held, held_since, lag_seconds, next_probe_at, ...row }: IntegrationRow & WaitingDeliveries) => ({
   ...integration(row),
   held,
   held_since,
