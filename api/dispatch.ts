@@ -5,6 +5,7 @@ import { type KeyOwner, REPLACED_KEY } from '../domain/projects/keys.ts'
 import type { Secrets } from '../domain/projects/secrets.ts'
 import { isTransactionConflict } from '../domain/purchases/create.ts'
 import type { Detail } from '../domain/refusal.ts'
+import { assertNotResetting } from '../domain/sandbox/reset.ts'
 import { details } from '../schemas/details.ts'
 import type { OperationDescription, OperationId } from '../schemas/generated/operations.ts'
 import { transaction } from '../store/transaction.ts'
@@ -14,6 +15,7 @@ import type { ApiDeps, ApiOperation, Reply } from './operation.ts'
 import { parseQuery } from './query.ts'
 import { readBody } from './read-body.ts'
 import type { StatementTurn } from './request-turns.ts'
+import { isOpenDuringReset } from './sandbox-state.ts'
 
 export type Route = { description: OperationDescription; operation: ApiOperation }
 export type ApiRequest = {
@@ -125,7 +127,8 @@ function change(execution: Execution, prepared: PromiseSettledResult<unknown>): 
   const { operation, description } = route
   return transaction(
     deps.pool,
-    tx => {
+    async tx => {
+      if (call.environmentKind === 'sandbox' && !isOpenDuringReset(description.id)) await assertNotResetting(tx, call.environment)
       const perform = async () => {
         if (prepared.status === 'rejected') throw prepared.reason
         return answerOf(execution, await operation.handle({ ...call, tx, prepared: prepared.value } as never))

@@ -17,6 +17,8 @@ import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from '.
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
+import { sandboxState } from './sandbox-layer.ts'
+import { sandboxStates } from './sandbox-state.ts'
 import { serveSdk } from './sdk/serve.ts'
 import { webTokens } from './sdk/web-tokens.ts'
 import { type NotificationDeps, storeNotifications } from './stores/notifications.ts'
@@ -47,9 +49,10 @@ export function application(deps: ServerDeps): App {
   app.proxy = deps.trustedProxies > 0
   app.maxIpsCount = deps.trustedProxies
   const ownerOf = authenticator(deps.checks)
+  const stateOf = sandboxStates(deps.checks)
   // Of a key and not of a version of the API.
   const take = { secret: rateLimiter(deps.rateLimit), project: rateLimiter(deps.projectRateLimit) }
-  const addresses = addressLimit(deps.addressRateLimit)
+  const gate = { ownerOf, keys: take, addresses: addressLimit(deps.addressRateLimit), stateOf }
   const layers = [
     requestId,
     observe(deps),
@@ -57,13 +60,14 @@ export function application(deps: ServerDeps): App {
     operationalRoutes(deps) as Layer,
     operatorRoutes(deps) as Layer,
     storeNotifications(deps),
-    serveV3(deps, ownerOf, take, addresses),
-    serveSdk(deps, ownerOf, take, addresses),
+    serveV3(deps, gate),
+    serveSdk(deps, gate),
     apiOnly,
     router(routes),
     authenticate(ownerOf),
     limitRate(take),
     webTokens,
+    sandboxState(stateOf),
     answer(deps),
   ]
   for (const layer of layers) app.use(layer as Koa.Middleware<RequestState, { state: RequestState }>)

@@ -8,6 +8,7 @@ import { PROGRAM } from './program.ts'
 import { projectGroup } from './project.ts'
 import { ratesAction } from './rates/command.ts'
 import { restoreAction } from './restore.ts'
+import { sandboxGroup } from './sandbox.ts'
 import { screensGroup } from './screens/command.ts'
 import { setAsideGroup } from './set-aside.ts'
 import { storesGroup } from './stores.ts'
@@ -24,6 +25,7 @@ export const root: GroupDefinition = {
     analyticsGroup,
     backupAction,
     restoreAction,
+    sandboxGroup,
     setAsideGroup,
     screensGroup,
     storesGroup,

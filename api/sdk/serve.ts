@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { AddressLimit } from '../address-limit.ts'
-import type { authenticator } from '../authenticate.ts'
+import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { allowanceHeaders, type KeyLimits } from '../rate-limit.ts'
 import { router } from '../router.ts'
 import { dispatchSdk, type SdkRoute } from './dispatch.ts'
 import { isSdkPath, SdkProblem, sdkErrorBody, sdkProblemOf } from './errors.ts'
@@ -17,18 +15,16 @@ const DESCRIPTION_PATH = '/v1/openapi.json'
 const DESCRIPTION = new URL('../../schemas/generated/sdk/openapi.json', import.meta.url)
 
 /** Answers everything below `/v1` and `/v2`, and `/attribution`, also what fails, in the shapes that the mobile SDKs read. */
-export function serveSdk(deps: ServeDeps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits, addresses: AddressLimit): Layer {
+export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
   const find = router(sdkRoutes)
   const withMemory = { ...deps, askedReceipts: new Map<string, number>() }
   const description = readFile(DESCRIPTION, 'utf8')
   const answer: Layer = async ctx => {
-    const owner = await addresses.ownerOf(ctx, ownerOf)
-    ctx.state.owner = owner
+    const owner = await identifyApp(ctx, gate)
     const route = routeOf(ctx.state.match)
-    addresses.take(ctx, owner)
-    const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
-    if (allowance) ctx.set(allowanceHeaders(allowance))
     ctx.state.operation = route.description.id
+    if (!(await admitApp(ctx, gate, owner)))
+      throw new SdkProblem('tooMany', 'the sandbox is being emptied', { headers: { 'Retry-After': '1' } })
     const { match, requestId } = ctx.state
     const parameters = match.is === 'found' ? match.parameters : {}
     const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }

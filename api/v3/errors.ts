@@ -35,7 +35,7 @@ const FIXED: Partial<Record<V3Code, string>> = {
 export const isV3Path = (path: string): boolean => /^\/v3(\/|$)/.test(path)
 
 /** On every answer, errors too: without them a page of another origin could not read it. */
-export const CORS = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Request-Id' }
+export const CORS = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Expose-Headers': 'Retry-After, X-Clock, X-Request-Id' }
 
 type V3Field = { name: string; messages: string[] }
 export type V3ErrorBody = {

@@ -1,11 +1,9 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
-import type { AddressLimit } from '../address-limit.ts'
-import type { authenticator } from '../authenticate.ts'
+import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { allowanceHeaders, type KeyLimits } from '../rate-limit.ts'
 import { router } from '../router.ts'
 import { dispatchV3, type V3Route } from './dispatch.ts'
 import { CORS, invalidV3, isV3Path, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
@@ -22,17 +20,16 @@ const ALLOWED_HEADERS =
   'Authorization, Content-Type, Accept, Platform, Platform-Version, User-Id, User-Locale, Source, Source-Version, App-Version, Country, Attempt, Trigger'
 
 /** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
-export function serveV3(deps: V3Deps, ownerOf: ReturnType<typeof authenticator>, keys: KeyLimits, addresses: AddressLimit): Layer {
+export function serveV3(deps: V3Deps, gate: AppGate): Layer {
   const find = router(v3Routes, { emptyLast: true })
   const description = readFile(DESCRIPTION, 'utf8')
   const answer: Layer = async ctx => {
-    const owner = await addresses.ownerOf(ctx, ownerOf)
-    ctx.state.owner = owner
+    const owner = await identifyApp(ctx, gate)
     const route = routeOf(ctx.state.match)
-    addresses.take(ctx, owner)
-    const allowance = keys[owner.kind](`${owner.keyId}:${owner.environmentKind}`, 1)
-    if (allowance) ctx.set(allowanceHeaders(allowance))
     ctx.state.operation = route.description.id
+    // An SDK repeats a request after 429, and gives up after 422.
+    if (!(await admitApp(ctx, gate, owner)))
+      throw new V3Problem('rate_limit_exceeded', 'The sandbox is being emptied', { headers: { 'Retry-After': '1' } })
     const { match, requestId } = ctx.state
     const parameters = match.is === 'found' ? match.parameters : {}
     const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }

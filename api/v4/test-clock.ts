@@ -1,15 +1,30 @@
 import { audit } from '../../domain/audit/record.ts'
-import { readClock, type TestClock } from '../../domain/clock/clock.ts'
-import { advanceClock, drainedSince, finalCounts, lockClock, type Target, targetOf } from '../../domain/reconciliation/advance-clock.ts'
+import { lockClock, readClock, type TestClock } from '../../domain/clock/clock.ts'
+import { advanceClock, drainedSince, finalCounts, type Target, targetOf } from '../../domain/reconciliation/advance-clock.ts'
 import { invalidField } from '../../domain/refusal.ts'
+import { beginReset } from '../../domain/sandbox/reset.ts'
 import { transaction } from '../../store/transaction.ts'
 import { inTransaction, onPool } from '../operation.ts'
 
-const shown = (clock: TestClock) => ({ object: 'test_clock' as const, url: '/v4/test-clock' as const, ...clock })
+const shown = ({ now, offset_seconds, outstanding }: TestClock) => ({
+  object: 'test_clock' as const,
+  url: '/v4/test-clock' as const,
+  now,
+  offset_seconds,
+  outstanding,
+})
 
-export const v4GetTestClock = onPool('v4GetTestClock', async ({ environment, db }) => ({
-  body: shown(await readClock(db, environment)),
-}))
+export const v4GetTestClock = onPool('v4GetTestClock', async ({ environment, db }) => {
+  const clock = await readClock(db, environment)
+  return { body: { ...shown(clock), resetting: clock.resetting } }
+})
+
+export const v4ResetTestClock = inTransaction('v4ResetTestClock', async ({ environment, trail, tx }) => {
+  const before = shown(await readClock(tx, environment))
+  await beginReset(tx, environment)
+  await audit(tx, trail, { resource: 'test_clock', id: null, before, after: { reset: true } })
+  return { body: { object: 'operation' as const, url: '/v4/test-clock' as const, message: 'Reset queued' as const } }
+})
 
 // The transaction keeps the lock and the Idempotency-Key. Each step of the advance commits on another connection, so it stays done even
 // if the operation fails.

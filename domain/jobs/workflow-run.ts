@@ -97,6 +97,15 @@ export async function cancelRuns(tx: Tx, environment: Environment, workflow: str
   ])
 }
 
+/** Deletes all runs of these subjects, with their jobs and steps. An executor that has claimed one can record nothing more. */
+export async function deleteRunsOf(tx: Tx, environment: Environment, subjects: readonly string[]): Promise<void> {
+  await tx.query(
+    'delete from due d using runs r where r.environment = $1 and r.subject = any ($2) and d.kind = r.job_kind and d.id = r.id',
+    [environment, subjects],
+  )
+  await tx.query('delete from runs where environment = $1 and subject = any ($2)', [environment, subjects])
+}
+
 /** Locks the jobs of workflow runs, in the order of their ids. `runs`: a query of the runs' ids. */
 export const lockJobsOfRuns = (tx: Tx, runs: string, values: unknown[]): Promise<unknown> =>
   tx.query(

@@ -1,12 +1,11 @@
 import { setTimeout as delay } from 'node:timers/promises'
-import { LOCK } from '../../store/advisory-locks.ts'
 import type { Db, Pool, Tx } from '../../store/connect.ts'
 import { moveClock, nextDueUntil, pendingNow } from '../clock/clock.ts'
 import type { Environment } from '../environment.ts'
 import { drainMarks } from '../folding/fold-batch.ts'
 import { beginTurns, endTurns, giveTurn, type TurnJob } from '../jobs/clock-turns.ts'
 import { LEDGER_KINDS, type LedgerKind } from '../ledger-history/history.ts'
-import { conflict, invalidField, Refusal } from '../refusal.ts'
+import { invalidField, Refusal } from '../refusal.ts'
 import { dropExpired } from './retention.ts'
 import { TIMERS } from './timers.ts'
 
@@ -29,12 +28,6 @@ export async function targetOf(tx: Tx, environment: Environment, target: Target)
   if (row.early) throw invalidField(field, field === 'by' ? 'must be at least PT1S' : 'must be later than now')
   if (row.late) throw invalidField(field, 'must be at most one year ahead')
   return row.target
-}
-
-/** Allows one advance at a time: the transaction has the lock until it ends. Throws `conflict`. */
-export async function lockClock(tx: Tx, environment: Environment): Promise<void> {
-  const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, $2) as locked', [LOCK.advance, environment])
-  if (!rows[0]!.locked) throw conflict('the clock is being advanced')
 }
 
 type AdvanceOptions = {

@@ -8,6 +8,8 @@ import { passTime } from '../purchases/pass-time.ts'
 import { markRateChanges, RATES_DUE } from '../rates/changes.ts'
 import { REPORT_SLOT } from '../reports/report.ts'
 import { takeSlot, takeSlots } from '../reports/take-slots.ts'
+import { RESET_DUE } from '../sandbox/removals.ts'
+import { resetMore } from '../sandbox/reset.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 
 /**
@@ -30,4 +32,5 @@ export const TIMERS: DomainTimer[] = [
   { kind: DELETION_DUE, fire: continueFailPending },
   { kind: RATES_DUE, fire: markRateChanges },
   { kind: SUBSCRIPTION_DUE, fire: passTime },
+  { kind: RESET_DUE, fire: resetMore },
 ]

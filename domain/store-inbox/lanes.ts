@@ -174,9 +174,29 @@ export async function eraseLanes(tx: Tx, environment: Environment, lineages: rea
   if (lineages.length === 0) return
   const values = [environment, lineages.map(({ platform }) => platform), lineages.map(({ name }) => name)]
   const { rows } = await tx.query<{ id: number }>(`${OF_LINEAGES} order by l.id for update of l`, values)
-  const ids = [rows.map(({ id }) => id)]
-  await tx.query(deleteJobs(STORE_LANE_DUE, 'any ($1::bigint[])'), ids)
-  await tx.query('delete from store_inbox where lane = any ($1::bigint[])', ids)
-  await tx.query('delete from store_lanes where id = any ($1::bigint[])', ids)
+  await deleteLanes(
+    tx,
+    rows.map(({ id }) => id),
+  )
   await tx.query(ERASE_ALERTS, values)
+}
+
+/** The same for at most `limit` of the lanes that serve this environment alone. Returns how many. */
+export async function eraseLanesOf(tx: Tx, environment: Environment, limit: number): Promise<number> {
+  const { rows } = await tx.query<{ id: number }>(
+    `select l.id from environments e join store_lanes l on l.project = e.project and l.environment = e.id
+     where e.id = $1 order by l.id limit $2 for update of l`,
+    [environment, limit],
+  )
+  await deleteLanes(
+    tx,
+    rows.map(({ id }) => id),
+  )
+  return rows.length
+}
+
+async function deleteLanes(tx: Tx, lanes: number[]): Promise<void> {
+  await tx.query(deleteJobs(STORE_LANE_DUE, 'any ($1::bigint[])'), [lanes])
+  await tx.query('delete from store_inbox where lane = any ($1::bigint[])', [lanes])
+  await tx.query('delete from store_lanes where id = any ($1::bigint[])', [lanes])
 }

@@ -3193,6 +3193,32 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/test-clock/reset": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Empty the sandbox and reset its clock
+         * @description The sandbox begins anew: its clock is real time again, and what happened in it is removed: users and customers, purchases, grants, events, runs, deliveries, exports with their files, runs of reports, figures and the ledger. Its configuration stays: products, entitlements, offerings, screens, segments, remote configurations, experiments, automations, pushes, integrations (those in error are active again), reports (their next slot is after now) and views; so do keys and the audit log. Production is not touched. The work is done in the background, after which `resetting` of the test clock is false; until then other requests of the sandbox are refused: 409 `conflict`. What was being sent at that moment may still arrive. 409 `conflict` also while the clock is being advanced. Asked for again meanwhile, it changes nothing.
+         */
+        post: operations["v4ResetTestClock"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/audit-log": {
         parameters: {
             query?: never;
@@ -8320,7 +8346,8 @@ export interface components {
          *       "url": "/v4/test-clock",
          *       "now": "2026-03-08T09:00:00Z",
          *       "offset_seconds": 604800,
-         *       "outstanding": 0
+         *       "outstanding": 0,
+         *       "resetting": false
          *     }
          */
         TestClock: {
@@ -8333,6 +8360,26 @@ export interface components {
             offset_seconds: number;
             /** @description Jobs due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet. */
             outstanding: number;
+            /** @description Whether the sandbox is being emptied. */
+            resetting: boolean;
+        };
+        /**
+         * @example {
+         *       "object": "operation",
+         *       "url": "/v4/test-clock",
+         *       "message": "Reset queued"
+         *     }
+         */
+        TestClockReset: {
+            /** @enum {string} */
+            object: "operation";
+            /**
+             * @description Where `resetting` says whether it is done.
+             * @enum {string}
+             */
+            url: "/v4/test-clock";
+            /** @enum {string} */
+            message: "Reset queued";
         };
         AdvancedTestClock: {
             /** @enum {string} */
@@ -17472,6 +17519,52 @@ export interface operations {
                 };
                 content: {
                     "application/json": components["schemas"]["AdvancedTestClock"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            403: components["responses"]["Forbidden"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ResetTestClock: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The sandbox is being emptied. */
+            202: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["TestClockReset"];
                 };
             };
             400: components["responses"]["BadRequest"];

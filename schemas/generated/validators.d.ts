@@ -188,6 +188,7 @@ export const v4GetLedgerQuery: ValidateFunction
 export const answerTestClock: ValidateFunction
 export const answerAdvancedTestClock: ValidateFunction
 export const v4AdvanceTestClockBody: ValidateFunction
+export const answerTestClockReset: ValidateFunction
 export const answerAuditEntryList: ValidateFunction
 export const v4ListAuditLogQuery: ValidateFunction
 export const validateEventInput: ValidateFunction<components['schemas']['EventInput']>

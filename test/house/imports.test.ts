@@ -35,7 +35,7 @@ const FLOORS: string[][] = [
   ['entitlements', 'figures'],
   ['deliveries', 'annotations', 'views'],
   ['automation-runs'],
-  ['automations', 'ledger'],
+  ['automations', 'ledger', 'sandbox'],
   ['erasure', 'reconciliation'],
 ]
 const QUEUES = /^(pg-boss|bullmq|ioredis|@bull-board)(\/|$)/

@@ -3816,6 +3816,19 @@ export type TestClock = {
      * Jobs due by `now` that are neither final nor waiting for later, and events that automations or integrations have not read yet.
      */
     outstanding: number;
+    /**
+     * Whether the sandbox is being emptied.
+     */
+    resetting: boolean;
+};
+
+export type TestClockReset = {
+    object: 'operation';
+    /**
+     * Where `resetting` says whether it is done.
+     */
+    url: '/v4/test-clock';
+    message: 'Reset queued';
 };
 
 export type AdvancedTestClock = {
@@ -14351,6 +14364,69 @@ export type V4AdvanceTestClockResponses = {
 };
 
 export type V4AdvanceTestClockResponse = V4AdvanceTestClockResponses[keyof V4AdvanceTestClockResponses];
+
+export type V4ResetTestClockData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/test-clock/reset';
+};
+
+export type V4ResetTestClockErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The token is valid, but not for this operation.
+     */
+    403: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ResetTestClockError = V4ResetTestClockErrors[keyof V4ResetTestClockErrors];
+
+export type V4ResetTestClockResponses = {
+    /**
+     * The sandbox is being emptied.
+     */
+    202: TestClockReset;
+};
+
+export type V4ResetTestClockResponse = V4ResetTestClockResponses[keyof V4ResetTestClockResponses];
 
 export type V4ListAuditLogData = {
     body?: never;
