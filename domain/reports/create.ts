@@ -10,13 +10,15 @@ import { scheduleSlot } from './slot-job.ts'
 
 /** Validates what a schema cannot express. Throws `invalid_data` with all faults. */
 export function validateReport({ input, destinationIds, faults: known }: ReportRequest): void {
-  const { timezone, cadence, weekday, day_of_month } = input
+  const { timezone, cadence, weekday, day_of_month, included_range_days: days } = input
   const faults: Detail[] = [...known]
   const requireOnlyFor = (only: string, field: string, value: unknown) => {
     if (cadence === only && value === null) faults.push({ field, message: `is required for ${only}` })
     if (cadence !== only && value !== null) faults.push({ field, message: `must be null unless cadence is ${only}` })
   }
   if (input.type === 'customers' && input.include.length > 0) faults.push({ field: 'include', message: 'must be empty for customers' })
+  if (cadence !== 'monthly' && ![1, 3, 7].includes(days))
+    faults.push({ field: 'included_range_days', message: 'must be 1, 3 or 7 unless cadence is monthly' })
   if (!isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })
   requireOnlyFor('weekly', 'weekday', weekday)
   requireOnlyFor('monthly', 'day_of_month', day_of_month)

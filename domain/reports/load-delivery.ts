@@ -5,7 +5,7 @@ import { deliveryOf } from './run.ts'
 
 /** What one attempt delivers, and where to. `file` null: the file is gone. `target` null: the integration is deleted. */
 export type LoadedDelivery = {
-  report: { id: string; name: string }
+  report: { id: string; name: string; timezone: string }
   run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }
   file: (StoredFile & { expires_at: string }) | null
   target: { id: string; slug: string; active: 0 | 1 | 2 } | null
@@ -27,6 +27,7 @@ type Row = Omit<StoredFile, 'id'> & {
   resends: number
   report: string
   name: string
+  timezone: string
   file: string
   is_there: boolean
   target: string | null
@@ -37,7 +38,7 @@ type Row = Omit<StoredFile, 'id'> & {
 }
 
 const LOAD = `
-  select r.id as run, r.slot, r.window_from as from, r.window_to as to, r.kind = 'test' as test, r.resends, p.id as report, p.report_name as name,
+  select r.id as run, r.slot, r.window_from as from, r.window_to as to, r.kind = 'test' as test, r.resends, p.id as report, p.report_name as name, p.timezone,
     v.kind as environment, o.raw_data as raw, i.id as target, i.slug, i.active,
     x.id as file, coalesce(x.status = 'done' and x.expires_at > environment_now($1), false) as is_there, x.status, x.format, x.rows_written, x.bytes,
     x.sha256, x.parts, x.from_offsets, x.to_offsets, x.expires_at
@@ -58,7 +59,7 @@ export async function loadDelivery(db: Db, environment: Environment, subject: st
   const { status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets } = row
   const stored = { id: row.file, status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets }
   return {
-    report: { id: row.report, name: row.name },
+    report: { id: row.report, name: row.name, timezone: row.timezone },
     run: { id: row.run, slot: row.slot, from: row.from, to: row.to, test: row.test, resends: row.resends },
     file: row.is_there ? { ...stored, expires_at: row.expires_at! } : null,
     target: row.target === null ? null : { id: row.target, slug: row.slug, active: row.active },

@@ -14,7 +14,8 @@ export type Destination = { type: 'target_integration'; id: string; label: strin
 /** The fields of a report that a request gives. */
 export type ReportInput = Schedule & {
   report_name: string
-  included_range_days: 1 | 3 | 7
+  /** 1, 3 or 7; up to 31 with the cadence monthly. */
+  included_range_days: number
   status: 'draft' | 'active'
   missed: MissedPolicy
   format: ExportFormat

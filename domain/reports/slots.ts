@@ -70,9 +70,9 @@ function edge(schedule: Schedule, zone: IANAZone, day: number): number {
   return (schedule.on_dst_overlap === 'both' ? moments.at.at(-1) : moments.at[0])!
 }
 
-/** Whether the window of each slot reaches back to the slot before it. */
+/** Whether the window of each slot reaches back to the slot before it. Two slots of a monthly schedule are 28 to 31 days apart. */
 export const isGapless = ({ cadence, included_range_days }: Pick<Schedule, 'cadence'> & { included_range_days: number }): boolean =>
-  cadence === 'daily' || (cadence === 'weekly' && included_range_days === 7)
+  cadence === 'daily' || included_range_days >= (cadence === 'weekly' ? 7 : 31)
 
 /** The window of a slot, [from, to): back to the same local time `days` dates earlier. */
 export const windowOf = (schedule: Schedule, days: number, { at, day, opens }: Slot): { from: number; to: number } => ({

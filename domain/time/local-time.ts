@@ -1,4 +1,4 @@
-import { IANAZone } from 'luxon'
+import { DateTime, IANAZone } from 'luxon'
 
 const MINUTE = 60_000
 const HOUR = 60 * MINUTE
@@ -25,4 +25,10 @@ export function instantsOf(zone: IANAZone, local: number): LocalInstants {
   const after = zone.offset(local + AFTER) * MINUTE
   const at = [...new Set([local - before, local - after])].filter(instant => instant + zone.offset(instant) * MINUTE === local)
   return at.length > 0 ? { at: at.sort((a, b) => a - b), gap: 0 } : { at: [local - before], gap: after - before }
+}
+
+/** An instant as the clocks of a zone show it, with their offset, which tells the two hours of an overlap apart: `2026-01-01 04:00 -05:00`. */
+export function localTimeOf(iso: string, timezone: string): string {
+  const time = DateTime.fromISO(iso, { zone: timezone })
+  return time.toFormat(time.second === 0 ? 'yyyy-MM-dd HH:mm ZZ' : 'yyyy-MM-dd HH:mm:ss ZZ')
 }

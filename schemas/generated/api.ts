@@ -7654,11 +7654,10 @@ export interface components {
              */
             send_at: string;
             /**
-             * @description Days that a file covers, back from its slot.
+             * @description Days that a file covers, back from its slot: 1, 3 or 7; with the cadence monthly any number up to 31. Months differ in length: with 31 days no event is left out, and in shorter months some are in two files.
              * @example 1
-             * @enum {integer}
              */
-            included_range_days: 1 | 3 | 7;
+            included_range_days: number;
             /**
              * @description A draft has no slots.
              * @example active
@@ -7818,8 +7817,7 @@ export interface components {
             url: string;
             report_name: string;
             send_at: string;
-            /** @enum {integer} */
-            included_range_days: 1 | 3 | 7;
+            included_range_days: number;
             /** @enum {string} */
             status: "draft" | "active";
             /** @enum {string} */

@@ -46811,7 +46811,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReportList = validate273;
 var schema457 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
 var schema460 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
 var pattern163 = new RegExp("^/v4/scheduled-reports/.+$", "u");
 var pattern164 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
@@ -47167,31 +47167,22 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data5 === 1 || data5 === 3 || data5 === 7)) {
-        const err36 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/enum", keyword: "enum", params: { allowedValues: schema459.properties.included_range_days.enum } };
-        if (vErrors === null) {
-          vErrors = [err36];
-        } else {
-          vErrors.push(err36);
-        }
-        errors++;
-      }
       if (typeof data5 == "number" && isFinite(data5)) {
-        if (data5 > 9007199254740991 || isNaN(data5)) {
-          const err37 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+        if (data5 > 31 || isNaN(data5)) {
+          const err36 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/maximum", keyword: "maximum", params: { comparison: "<=", limit: 31 } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+        if (data5 < 1 || isNaN(data5)) {
+          const err37 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
             vErrors.push(err37);
-          }
-          errors++;
-        }
-        if (data5 < -9007199254740991 || isNaN(data5)) {
-          const err38 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err38];
-          } else {
-            vErrors.push(err38);
           }
           errors++;
         }
@@ -47200,7 +47191,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.status !== void 0) {
       let data6 = data.status;
       if (typeof data6 !== "string") {
-        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        const err38 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err38];
+        } else {
+          vErrors.push(err38);
+        }
+        errors++;
+      }
+      if (!(data6 === "draft" || data6 === "active")) {
+        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema459.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -47208,8 +47208,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data6 === "draft" || data6 === "active")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema459.properties.status.enum } };
+    }
+    if (data.environment !== void 0) {
+      let data7 = data.environment;
+      if (typeof data7 !== "string") {
+        const err40 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -47217,24 +47220,12 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.environment !== void 0) {
-      let data7 = data.environment;
-      if (typeof data7 !== "string") {
-        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "string" } };
+      if (!(data7 === "sandbox" || data7 === "production")) {
+        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema459.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
           vErrors.push(err41);
-        }
-        errors++;
-      }
-      if (!(data7 === "sandbox" || data7 === "production")) {
-        const err42 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema459.properties.environment.enum } };
-        if (vErrors === null) {
-          vErrors = [err42];
-        } else {
-          vErrors.push(err42);
         }
         errors++;
       }
@@ -47243,11 +47234,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       let data8 = data.destinations;
       if (Array.isArray(data8)) {
         if (data8.length > 20) {
-          const err43 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/maxItems", keyword: "maxItems", params: { limit: 20 } };
+          const err42 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/maxItems", keyword: "maxItems", params: { limit: 20 } };
           if (vErrors === null) {
-            vErrors = [err43];
+            vErrors = [err42];
           } else {
-            vErrors.push(err43);
+            vErrors.push(err42);
           }
           errors++;
         }
@@ -47256,7 +47247,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
           let data9 = data8[i0];
           if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
             if (data9.type === void 0) {
-              const err44 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/required", keyword: "required", params: { missingProperty: "type" } };
+              const err43 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/required", keyword: "required", params: { missingProperty: "type" } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+            if (data9.id === void 0) {
+              const err44 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/required", keyword: "required", params: { missingProperty: "id" } };
               if (vErrors === null) {
                 vErrors = [err44];
               } else {
@@ -47264,8 +47264,8 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (data9.id === void 0) {
-              const err45 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/required", keyword: "required", params: { missingProperty: "id" } };
+            if (data9.label === void 0) {
+              const err45 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/required", keyword: "required", params: { missingProperty: "label" } };
               if (vErrors === null) {
                 vErrors = [err45];
               } else {
@@ -47273,22 +47273,13 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (data9.label === void 0) {
-              const err46 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/required", keyword: "required", params: { missingProperty: "label" } };
-              if (vErrors === null) {
-                vErrors = [err46];
-              } else {
-                vErrors.push(err46);
-              }
-              errors++;
-            }
             for (const key1 in data9) {
               if (!(key1 === "type" || key1 === "id" || key1 === "label")) {
-                const err47 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                const err46 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
-                  vErrors = [err47];
+                  vErrors = [err46];
                 } else {
-                  vErrors.push(err47);
+                  vErrors.push(err46);
                 }
                 errors++;
               }
@@ -47296,20 +47287,20 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
             if (data9.type !== void 0) {
               let data10 = data9.type;
               if (typeof data10 !== "string") {
-                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/type", keyword: "type", params: { type: "string" } };
+                const err47 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/type", keyword: "type", params: { type: "string" } };
                 if (vErrors === null) {
-                  vErrors = [err48];
+                  vErrors = [err47];
                 } else {
-                  vErrors.push(err48);
+                  vErrors.push(err47);
                 }
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err49 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema460.properties.type.enum } };
+                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema460.properties.type.enum } };
                 if (vErrors === null) {
-                  vErrors = [err49];
+                  vErrors = [err48];
                 } else {
-                  vErrors.push(err49);
+                  vErrors.push(err48);
                 }
                 errors++;
               }
@@ -47318,20 +47309,20 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
               let data11 = data9.id;
               if (typeof data11 === "string") {
                 if (func2(data11) < 1) {
-                  const err50 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "answer:ReportDestination/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+                  const err49 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "answer:ReportDestination/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
                   if (vErrors === null) {
-                    vErrors = [err50];
+                    vErrors = [err49];
                   } else {
-                    vErrors.push(err50);
+                    vErrors.push(err49);
                   }
                   errors++;
                 }
               } else {
-                const err51 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "answer:ReportDestination/properties/id/type", keyword: "type", params: { type: "string" } };
+                const err50 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "answer:ReportDestination/properties/id/type", keyword: "type", params: { type: "string" } };
                 if (vErrors === null) {
-                  vErrors = [err51];
+                  vErrors = [err50];
                 } else {
-                  vErrors.push(err51);
+                  vErrors.push(err50);
                 }
                 errors++;
               }
@@ -47340,40 +47331,40 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
               let data12 = data9.label;
               if (typeof data12 === "string") {
                 if (func2(data12) > 255) {
-                  const err52 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "answer:ReportDestination/properties/label/maxLength", keyword: "maxLength", params: { limit: 255 } };
+                  const err51 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "answer:ReportDestination/properties/label/maxLength", keyword: "maxLength", params: { limit: 255 } };
                   if (vErrors === null) {
-                    vErrors = [err52];
+                    vErrors = [err51];
                   } else {
-                    vErrors.push(err52);
+                    vErrors.push(err51);
                   }
                   errors++;
                 }
               } else {
-                const err53 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "answer:ReportDestination/properties/label/type", keyword: "type", params: { type: "string" } };
+                const err52 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "answer:ReportDestination/properties/label/type", keyword: "type", params: { type: "string" } };
                 if (vErrors === null) {
-                  vErrors = [err53];
+                  vErrors = [err52];
                 } else {
-                  vErrors.push(err53);
+                  vErrors.push(err52);
                 }
                 errors++;
               }
             }
           } else {
-            const err54 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/type", keyword: "type", params: { type: "object" } };
+            const err53 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "answer:ReportDestination/type", keyword: "type", params: { type: "object" } };
             if (vErrors === null) {
-              vErrors = [err54];
+              vErrors = [err53];
             } else {
-              vErrors.push(err54);
+              vErrors.push(err53);
             }
             errors++;
           }
         }
       } else {
-        const err55 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/type", keyword: "type", params: { type: "array" } };
+        const err54 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err55];
+          vErrors = [err54];
         } else {
-          vErrors.push(err55);
+          vErrors.push(err54);
         }
         errors++;
       }
@@ -47381,30 +47372,30 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.runs !== void 0) {
       let data13 = data.runs;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
-        const err56 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/type", keyword: "type", params: { type: "integer" } };
+        const err55 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err56];
+          vErrors = [err55];
         } else {
-          vErrors.push(err56);
+          vErrors.push(err55);
         }
         errors++;
       }
       if (typeof data13 == "number" && isFinite(data13)) {
         if (data13 > 9007199254740991 || isNaN(data13)) {
-          const err57 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          const err56 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err57];
+            vErrors = [err56];
           } else {
-            vErrors.push(err57);
+            vErrors.push(err56);
           }
           errors++;
         }
         if (data13 < 0 || isNaN(data13)) {
-          const err58 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err57 = { instancePath: instancePath + "/runs", schemaPath: "#/properties/runs/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
           if (vErrors === null) {
-            vErrors = [err58];
+            vErrors = [err57];
           } else {
-            vErrors.push(err58);
+            vErrors.push(err57);
           }
           errors++;
         }
@@ -47414,7 +47405,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       let data14 = data.created_at;
       if (typeof data14 === "string") {
         if (!formats0(data14)) {
-          const err59 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err58 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err58];
+          } else {
+            vErrors.push(err58);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data14)) {
+          const err59 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -47422,21 +47422,12 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern1.test(data14)) {
-          const err60 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err60];
-          } else {
-            vErrors.push(err60);
-          }
-          errors++;
-        }
       } else {
-        const err61 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err60 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err61];
+          vErrors = [err60];
         } else {
-          vErrors.push(err61);
+          vErrors.push(err60);
         }
         errors++;
       }
@@ -47445,7 +47436,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       let data15 = data.updated_at;
       if (typeof data15 === "string") {
         if (!formats0(data15)) {
-          const err62 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err61 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data15)) {
+          const err62 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -47453,17 +47453,19 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern1.test(data15)) {
-          const err63 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err63];
-          } else {
-            vErrors.push(err63);
-          }
-          errors++;
-        }
       } else {
-        const err64 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err63 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err63];
+        } else {
+          vErrors.push(err63);
+        }
+        errors++;
+      }
+    }
+    if (data.timezone !== void 0) {
+      if (typeof data.timezone !== "string") {
+        const err64 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err64];
         } else {
@@ -47472,9 +47474,10 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.timezone !== void 0) {
-      if (typeof data.timezone !== "string") {
-        const err65 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/type", keyword: "type", params: { type: "string" } };
+    if (data.cadence !== void 0) {
+      let data17 = data.cadence;
+      if (typeof data17 !== "string") {
+        const err65 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err65];
         } else {
@@ -47482,11 +47485,8 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.cadence !== void 0) {
-      let data17 = data.cadence;
-      if (typeof data17 !== "string") {
-        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/type", keyword: "type", params: { type: "string" } };
+      if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
+        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema459.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -47494,8 +47494,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err67 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema459.properties.cadence.enum } };
+    }
+    if (data.weekday !== void 0) {
+      let data18 = data.weekday;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema459.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -47503,11 +47506,8 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.weekday !== void 0) {
-      let data18 = data.weekday;
-      if (typeof data18 !== "string" && data18 !== null) {
-        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema459.properties.weekday.type } };
+      if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
+        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema459.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -47515,8 +47515,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err69 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema459.properties.weekday.enum } };
+    }
+    if (data.day_of_month !== void 0) {
+      let data19 = data.day_of_month;
+      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
+        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema459.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err69];
         } else {
@@ -47524,34 +47527,22 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.day_of_month !== void 0) {
-      let data19 = data.day_of_month;
-      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err70 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema459.properties.day_of_month.type } };
-        if (vErrors === null) {
-          vErrors = [err70];
-        } else {
-          vErrors.push(err70);
-        }
-        errors++;
-      }
       if (typeof data19 == "number" && isFinite(data19)) {
         if (data19 > 31 || isNaN(data19)) {
-          const err71 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/maximum", keyword: "maximum", params: { comparison: "<=", limit: 31 } };
+          const err70 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/maximum", keyword: "maximum", params: { comparison: "<=", limit: 31 } };
           if (vErrors === null) {
-            vErrors = [err71];
+            vErrors = [err70];
           } else {
-            vErrors.push(err71);
+            vErrors.push(err70);
           }
           errors++;
         }
         if (data19 < 1 || isNaN(data19)) {
-          const err72 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+          const err71 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err72];
+            vErrors = [err71];
           } else {
-            vErrors.push(err72);
+            vErrors.push(err71);
           }
           errors++;
         }
@@ -47560,7 +47551,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.missed !== void 0) {
       let data20 = data.missed;
       if (typeof data20 !== "string") {
-        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/type", keyword: "type", params: { type: "string" } };
+        const err72 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err72];
+        } else {
+          vErrors.push(err72);
+        }
+        errors++;
+      }
+      if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
+        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema459.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err73];
         } else {
@@ -47568,8 +47568,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err74 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema459.properties.missed.enum } };
+    }
+    if (data.on_dst_gap !== void 0) {
+      let data21 = data.on_dst_gap;
+      if (typeof data21 !== "string") {
+        const err74 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err74];
         } else {
@@ -47577,11 +47580,8 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.on_dst_gap !== void 0) {
-      let data21 = data.on_dst_gap;
-      if (typeof data21 !== "string") {
-        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/type", keyword: "type", params: { type: "string" } };
+      if (!(data21 === "shift" || data21 === "skip")) {
+        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema459.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err75];
         } else {
@@ -47589,8 +47589,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data21 === "shift" || data21 === "skip")) {
-        const err76 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema459.properties.on_dst_gap.enum } };
+    }
+    if (data.on_dst_overlap !== void 0) {
+      let data22 = data.on_dst_overlap;
+      if (typeof data22 !== "string") {
+        const err76 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err76];
         } else {
@@ -47598,11 +47601,8 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.on_dst_overlap !== void 0) {
-      let data22 = data.on_dst_overlap;
-      if (typeof data22 !== "string") {
-        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/type", keyword: "type", params: { type: "string" } };
+      if (!(data22 === "first" || data22 === "both")) {
+        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema459.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err77];
         } else {
@@ -47610,8 +47610,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data22 === "first" || data22 === "both")) {
-        const err78 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema459.properties.on_dst_overlap.enum } };
+    }
+    if (data.format !== void 0) {
+      let data23 = data.format;
+      if (typeof data23 !== "string") {
+        const err78 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err78];
         } else {
@@ -47619,11 +47622,8 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.format !== void 0) {
-      let data23 = data.format;
-      if (typeof data23 !== "string") {
-        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
+      if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
+        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema459.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err79];
         } else {
@@ -47631,8 +47631,10 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err80 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema459.properties.format.enum } };
+    }
+    if (data.formula_guard !== void 0) {
+      if (typeof data.formula_guard !== "boolean") {
+        const err80 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err80];
         } else {
@@ -47641,9 +47643,10 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.formula_guard !== void 0) {
-      if (typeof data.formula_guard !== "boolean") {
-        const err81 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+    if (data.type !== void 0) {
+      let data25 = data.type;
+      if (typeof data25 !== "string") {
+        const err81 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err81];
         } else {
@@ -47651,24 +47654,12 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.type !== void 0) {
-      let data25 = data.type;
-      if (typeof data25 !== "string") {
-        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+      if (!(data25 === "events" || data25 === "customers" || data25 === "purchases")) {
+        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema459.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
         } else {
           vErrors.push(err82);
-        }
-        errors++;
-      }
-      if (!(data25 === "events" || data25 === "customers" || data25 === "purchases")) {
-        const err83 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema459.properties.type.enum } };
-        if (vErrors === null) {
-          vErrors = [err83];
-        } else {
-          vErrors.push(err83);
         }
         errors++;
       }
@@ -47677,11 +47668,11 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       let data26 = data.include;
       if (Array.isArray(data26)) {
         if (data26.length > 2) {
-          const err84 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
+          const err83 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
           if (vErrors === null) {
-            vErrors = [err84];
+            vErrors = [err83];
           } else {
-            vErrors.push(err84);
+            vErrors.push(err83);
           }
           errors++;
         }
@@ -47689,7 +47680,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         for (let i1 = 0; i1 < len1; i1++) {
           let data27 = data26[i1];
           if (typeof data27 !== "string") {
-            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/type", keyword: "type", params: { type: "string" } };
+            const err84 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err84];
+            } else {
+              vErrors.push(err84);
+            }
+            errors++;
+          }
+          if (!(data27 === "event_id" || data27 === "properties")) {
+            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema443.enum } };
             if (vErrors === null) {
               vErrors = [err85];
             } else {
@@ -47697,32 +47697,23 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
-          if (!(data27 === "event_id" || data27 === "properties")) {
-            const err86 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema443.enum } };
-            if (vErrors === null) {
-              vErrors = [err86];
-            } else {
-              vErrors.push(err86);
-            }
-            errors++;
-          }
         }
       } else {
-        const err87 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+        const err86 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err87];
+          vErrors = [err86];
         } else {
-          vErrors.push(err87);
+          vErrors.push(err86);
         }
         errors++;
       }
     }
   } else {
-    const err88 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err87 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err88];
+      vErrors = [err87];
     } else {
-      vErrors.push(err88);
+      vErrors.push(err87);
     }
     errors++;
   }
@@ -47972,7 +47963,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReport = validate274;
 var v4CreateScheduledReportBody = validate277;
-var schema467 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "enum": [1, 3, 7], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema467 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
 var schema468 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
 function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -48156,31 +48147,22 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data2 === 1 || data2 === 3 || data2 === 7)) {
-        const err15 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/enum", keyword: "enum", params: { allowedValues: schema467.properties.included_range_days.enum } };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
       if (typeof data2 == "number" && isFinite(data2)) {
-        if (data2 > 9007199254740991 || isNaN(data2)) {
-          const err16 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+        if (data2 > 31 || isNaN(data2)) {
+          const err15 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/maximum", keyword: "maximum", params: { comparison: "<=", limit: 31 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (data2 < 1 || isNaN(data2)) {
+          const err16 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
             vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (data2 < -9007199254740991 || isNaN(data2)) {
-          const err17 = { instancePath: instancePath + "/included_range_days", schemaPath: "#/properties/included_range_days/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
           }
           errors++;
         }
@@ -48189,7 +48171,16 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.status !== void 0) {
       let data3 = data.status;
       if (typeof data3 !== "string") {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err17];
+        } else {
+          vErrors.push(err17);
+        }
+        errors++;
+      }
+      if (!(data3 === "draft" || data3 === "active")) {
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema467.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -48197,8 +48188,11 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data3 === "draft" || data3 === "active")) {
-        const err19 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema467.properties.status.enum } };
+    }
+    if (data.environment !== void 0) {
+      let data4 = data.environment;
+      if (typeof data4 !== "string") {
+        const err19 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -48206,24 +48200,12 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.environment !== void 0) {
-      let data4 = data.environment;
-      if (typeof data4 !== "string") {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/type", keyword: "type", params: { type: "string" } };
+      if (!(data4 === "sandbox" || data4 === "production")) {
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema467.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
           vErrors.push(err20);
-        }
-        errors++;
-      }
-      if (!(data4 === "sandbox" || data4 === "production")) {
-        const err21 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema467.properties.environment.enum } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
         }
         errors++;
       }
@@ -48235,11 +48217,11 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       const _errs15 = errors;
       if (Array.isArray(data5)) {
         if (data5.length > 20) {
-          const err22 = {};
+          const err21 = {};
           if (vErrors === null) {
-            vErrors = [err22];
+            vErrors = [err21];
           } else {
-            vErrors.push(err22);
+            vErrors.push(err21);
           }
           errors++;
         }
@@ -48261,7 +48243,16 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
             let data6 = data5[i0];
             if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
               if (data6.type === void 0) {
-                const err23 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/required", keyword: "required", params: { missingProperty: "type" } };
+                const err22 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/required", keyword: "required", params: { missingProperty: "type" } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+              if (data6.id === void 0) {
+                const err23 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/required", keyword: "required", params: { missingProperty: "id" } };
                 if (vErrors === null) {
                   vErrors = [err23];
                 } else {
@@ -48269,22 +48260,13 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (data6.id === void 0) {
-                const err24 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/required", keyword: "required", params: { missingProperty: "id" } };
-                if (vErrors === null) {
-                  vErrors = [err24];
-                } else {
-                  vErrors.push(err24);
-                }
-                errors++;
-              }
               for (const key1 in data6) {
                 if (!(key1 === "type" || key1 === "id" || key1 === "label")) {
-                  const err25 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                  const err24 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                   if (vErrors === null) {
-                    vErrors = [err25];
+                    vErrors = [err24];
                   } else {
-                    vErrors.push(err25);
+                    vErrors.push(err24);
                   }
                   errors++;
                 }
@@ -48292,20 +48274,20 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
               if (data6.type !== void 0) {
                 let data7 = data6.type;
                 if (typeof data7 !== "string") {
-                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/type", keyword: "type", params: { type: "string" } };
+                  const err25 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/type", keyword: "type", params: { type: "string" } };
                   if (vErrors === null) {
-                    vErrors = [err26];
+                    vErrors = [err25];
                   } else {
-                    vErrors.push(err26);
+                    vErrors.push(err25);
                   }
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err27 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema468.properties.type.enum } };
+                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema468.properties.type.enum } };
                   if (vErrors === null) {
-                    vErrors = [err27];
+                    vErrors = [err26];
                   } else {
-                    vErrors.push(err27);
+                    vErrors.push(err26);
                   }
                   errors++;
                 }
@@ -48314,7 +48296,16 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                 let data8 = data6.id;
                 if (typeof data8 === "string") {
                   if (func2(data8) > 256) {
-                    const err28 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                    const err27 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+                    if (vErrors === null) {
+                      vErrors = [err27];
+                    } else {
+                      vErrors.push(err27);
+                    }
+                    errors++;
+                  }
+                  if (func2(data8) < 1) {
+                    const err28 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
                     if (vErrors === null) {
                       vErrors = [err28];
                     } else {
@@ -48322,8 +48313,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (func2(data8) < 1) {
-                    const err29 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
+                  if (!formats2(data8)) {
+                    const err29 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err29];
                     } else {
@@ -48331,21 +48322,12 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (!formats2(data8)) {
-                    const err30 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err30];
-                    } else {
-                      vErrors.push(err30);
-                    }
-                    errors++;
-                  }
                 } else {
-                  const err31 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/type", keyword: "type", params: { type: "string" } };
+                  const err30 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/type", keyword: "type", params: { type: "string" } };
                   if (vErrors === null) {
-                    vErrors = [err31];
+                    vErrors = [err30];
                   } else {
-                    vErrors.push(err31);
+                    vErrors.push(err30);
                   }
                   errors++;
                 }
@@ -48354,7 +48336,16 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                 let data9 = data6.label;
                 if (typeof data9 === "string") {
                   if (func2(data9) > 255) {
-                    const err32 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/maxLength", keyword: "maxLength", params: { limit: 255 } };
+                    const err31 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/maxLength", keyword: "maxLength", params: { limit: 255 } };
+                    if (vErrors === null) {
+                      vErrors = [err31];
+                    } else {
+                      vErrors.push(err31);
+                    }
+                    errors++;
+                  }
+                  if (!formats2(data9)) {
+                    const err32 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err32];
                     } else {
@@ -48362,31 +48353,22 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (!formats2(data9)) {
-                    const err33 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/format", keyword: "format", params: { format: "text" } };
-                    if (vErrors === null) {
-                      vErrors = [err33];
-                    } else {
-                      vErrors.push(err33);
-                    }
-                    errors++;
-                  }
                 } else {
-                  const err34 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/type", keyword: "type", params: { type: "string" } };
+                  const err33 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/type", keyword: "type", params: { type: "string" } };
                   if (vErrors === null) {
-                    vErrors = [err34];
+                    vErrors = [err33];
                   } else {
-                    vErrors.push(err34);
+                    vErrors.push(err33);
                   }
                   errors++;
                 }
               }
             } else {
-              const err35 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/type", keyword: "type", params: { type: "object" } };
+              const err34 = { instancePath: instancePath + "/destinations/" + i0, schemaPath: "input:ReportDestinationInput/type", keyword: "type", params: { type: "object" } };
               if (vErrors === null) {
-                vErrors = [err35];
+                vErrors = [err34];
               } else {
-                vErrors.push(err35);
+                vErrors.push(err34);
               }
               errors++;
             }
@@ -48396,17 +48378,26 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         valid1 = _valid0;
       }
       if (!valid1) {
-        const err36 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/if", keyword: "if", params: { failingKeyword: "then" } };
+        const err35 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/if", keyword: "if", params: { failingKeyword: "then" } };
         if (vErrors === null) {
-          vErrors = [err36];
+          vErrors = [err35];
         } else {
-          vErrors.push(err36);
+          vErrors.push(err35);
         }
         errors++;
       }
       if (Array.isArray(data5)) {
         if (data5.length > 20) {
-          const err37 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/maxItems", keyword: "maxItems", params: { limit: 20 } };
+          const err36 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/maxItems", keyword: "maxItems", params: { limit: 20 } };
+          if (vErrors === null) {
+            vErrors = [err36];
+          } else {
+            vErrors.push(err36);
+          }
+          errors++;
+        }
+        if (data5.length < 1) {
+          const err37 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/minItems", keyword: "minItems", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -48414,21 +48405,12 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data5.length < 1) {
-          const err38 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/minItems", keyword: "minItems", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err38];
-          } else {
-            vErrors.push(err38);
-          }
-          errors++;
-        }
       } else {
-        const err39 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/type", keyword: "type", params: { type: "array" } };
+        const err38 = { instancePath: instancePath + "/destinations", schemaPath: "#/properties/destinations/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err39];
+          vErrors = [err38];
         } else {
-          vErrors.push(err39);
+          vErrors.push(err38);
         }
         errors++;
       }
@@ -48436,7 +48418,16 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     let data10 = data.timezone;
     if (typeof data10 === "string") {
       if (func2(data10) > 64) {
-        const err40 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/maxLength", keyword: "maxLength", params: { limit: 64 } };
+        const err39 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/maxLength", keyword: "maxLength", params: { limit: 64 } };
+        if (vErrors === null) {
+          vErrors = [err39];
+        } else {
+          vErrors.push(err39);
+        }
+        errors++;
+      }
+      if (func2(data10) < 1) {
+        const err40 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/minLength", keyword: "minLength", params: { limit: 1 } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -48444,8 +48435,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (func2(data10) < 1) {
-        const err41 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/minLength", keyword: "minLength", params: { limit: 1 } };
+      if (!formats2(data10)) {
+        const err41 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -48453,17 +48444,18 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data10)) {
-        const err42 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
-        if (vErrors === null) {
-          vErrors = [err42];
-        } else {
-          vErrors.push(err42);
-        }
-        errors++;
-      }
     } else {
-      const err43 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/type", keyword: "type", params: { type: "string" } };
+      const err42 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err42];
+      } else {
+        vErrors.push(err42);
+      }
+      errors++;
+    }
+    let data11 = data.cadence;
+    if (typeof data11 !== "string") {
+      const err43 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err43];
       } else {
@@ -48471,9 +48463,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data11 = data.cadence;
-    if (typeof data11 !== "string") {
-      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/type", keyword: "type", params: { type: "string" } };
+    if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
+      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema467.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err44];
       } else {
@@ -48481,8 +48472,9 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err45 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema467.properties.cadence.enum } };
+    let data12 = data.weekday;
+    if (typeof data12 !== "string" && data12 !== null) {
+      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema467.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -48490,9 +48482,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data12 = data.weekday;
-    if (typeof data12 !== "string" && data12 !== null) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema467.properties.weekday.type } };
+    if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema467.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -48500,8 +48491,9 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err47 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema467.properties.weekday.enum } };
+    let data13 = data.day_of_month;
+    if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
+      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema467.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -48509,19 +48501,18 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data13 = data.day_of_month;
-    if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err48 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema467.properties.day_of_month.type } };
-      if (vErrors === null) {
-        vErrors = [err48];
-      } else {
-        vErrors.push(err48);
-      }
-      errors++;
-    }
     if (typeof data13 == "number" && isFinite(data13)) {
       if (data13 > 31 || isNaN(data13)) {
-        const err49 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/maximum", keyword: "maximum", params: { comparison: "<=", limit: 31 } };
+        const err48 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/maximum", keyword: "maximum", params: { comparison: "<=", limit: 31 } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+      if (data13 < 1 || isNaN(data13)) {
+        const err49 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
         if (vErrors === null) {
           vErrors = [err49];
         } else {
@@ -48529,19 +48520,19 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (data13 < 1 || isNaN(data13)) {
-        const err50 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err50];
-        } else {
-          vErrors.push(err50);
-        }
-        errors++;
-      }
     }
     let data14 = data.missed;
     if (typeof data14 !== "string") {
-      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/type", keyword: "type", params: { type: "string" } };
+      const err50 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/type", keyword: "type", params: { type: "string" } };
+      if (vErrors === null) {
+        vErrors = [err50];
+      } else {
+        vErrors.push(err50);
+      }
+      errors++;
+    }
+    if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
+      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema467.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err51];
       } else {
@@ -48549,8 +48540,9 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err52 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema467.properties.missed.enum } };
+    let data15 = data.on_dst_gap;
+    if (typeof data15 !== "string") {
+      const err52 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err52];
       } else {
@@ -48558,9 +48550,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data15 = data.on_dst_gap;
-    if (typeof data15 !== "string") {
-      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/type", keyword: "type", params: { type: "string" } };
+    if (!(data15 === "shift" || data15 === "skip")) {
+      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema467.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err53];
       } else {
@@ -48568,8 +48559,9 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data15 === "shift" || data15 === "skip")) {
-      const err54 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema467.properties.on_dst_gap.enum } };
+    let data16 = data.on_dst_overlap;
+    if (typeof data16 !== "string") {
+      const err54 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err54];
       } else {
@@ -48577,9 +48569,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data16 = data.on_dst_overlap;
-    if (typeof data16 !== "string") {
-      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/type", keyword: "type", params: { type: "string" } };
+    if (!(data16 === "first" || data16 === "both")) {
+      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema467.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err55];
       } else {
@@ -48587,8 +48578,9 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data16 === "first" || data16 === "both")) {
-      const err56 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema467.properties.on_dst_overlap.enum } };
+    let data17 = data.format;
+    if (typeof data17 !== "string") {
+      const err56 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err56];
       } else {
@@ -48596,9 +48588,8 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data17 = data.format;
-    if (typeof data17 !== "string") {
-      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
+    if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
+      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema467.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err57];
       } else {
@@ -48606,42 +48597,33 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err58 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema467.properties.format.enum } };
-      if (vErrors === null) {
-        vErrors = [err58];
-      } else {
-        vErrors.push(err58);
-      }
-      errors++;
-    }
     if (data.formula_guard !== void 0) {
       if (typeof data.formula_guard !== "boolean") {
-        const err59 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+        const err58 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
-          vErrors = [err59];
+          vErrors = [err58];
         } else {
-          vErrors.push(err59);
+          vErrors.push(err58);
         }
         errors++;
       }
     }
     let data19 = data.type;
     if (typeof data19 !== "string") {
-      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+      const err59 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
-        vErrors = [err60];
+        vErrors = [err59];
       } else {
-        vErrors.push(err60);
+        vErrors.push(err59);
       }
       errors++;
     }
     if (!(data19 === "events" || data19 === "customers" || data19 === "purchases")) {
-      const err61 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema467.properties.type.enum } };
+      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema467.properties.type.enum } };
       if (vErrors === null) {
-        vErrors = [err61];
+        vErrors = [err60];
       } else {
-        vErrors.push(err61);
+        vErrors.push(err60);
       }
       errors++;
     }
@@ -48651,11 +48633,11 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     const _errs50 = errors;
     if (Array.isArray(data20)) {
       if (data20.length > 2) {
-        const err62 = {};
+        const err61 = {};
         if (vErrors === null) {
-          vErrors = [err62];
+          vErrors = [err61];
         } else {
-          vErrors.push(err62);
+          vErrors.push(err61);
         }
         errors++;
       }
@@ -48676,20 +48658,20 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         for (let i1 = 0; i1 < len1; i1++) {
           let data21 = data20[i1];
           if (typeof data21 !== "string") {
-            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/type", keyword: "type", params: { type: "string" } };
+            const err62 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err63];
+              vErrors = [err62];
             } else {
-              vErrors.push(err63);
+              vErrors.push(err62);
             }
             errors++;
           }
           if (!(data21 === "event_id" || data21 === "properties")) {
-            const err64 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
+            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
             if (vErrors === null) {
-              vErrors = [err64];
+              vErrors = [err63];
             } else {
-              vErrors.push(err64);
+              vErrors.push(err63);
             }
             errors++;
           }
@@ -48699,39 +48681,39 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       valid6 = _valid1;
     }
     if (!valid6) {
-      const err65 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/if", keyword: "if", params: { failingKeyword: "then" } };
+      const err64 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/if", keyword: "if", params: { failingKeyword: "then" } };
       if (vErrors === null) {
-        vErrors = [err65];
+        vErrors = [err64];
       } else {
-        vErrors.push(err65);
+        vErrors.push(err64);
       }
       errors++;
     }
     if (Array.isArray(data20)) {
       if (data20.length > 2) {
-        const err66 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
+        const err65 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
         if (vErrors === null) {
-          vErrors = [err66];
+          vErrors = [err65];
         } else {
-          vErrors.push(err66);
+          vErrors.push(err65);
         }
         errors++;
       }
     } else {
-      const err67 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+      const err66 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
       if (vErrors === null) {
-        vErrors = [err67];
+        vErrors = [err66];
       } else {
-        vErrors.push(err67);
+        vErrors.push(err66);
       }
       errors++;
     }
   } else {
-    const err68 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err67 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err68];
+      vErrors = [err67];
     } else {
-      vErrors.push(err68);
+      vErrors.push(err67);
     }
     errors++;
   }

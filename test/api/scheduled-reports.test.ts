@@ -77,6 +77,18 @@ describe('a report', () => {
     expect(ahead > 0 && ahead <= 7 * 86_400_000).toBe(true)
   })
 
+  test('that is monthly may cover a whole month', async () => {
+    const { id } = await box.create([webhooks], {
+      timezone: 'America/New_York',
+      cadence: 'monthly',
+      day_of_month: 1,
+      included_range_days: 31,
+    })
+    const { rows } = await api.pool.query('select next_slot, next_from from scheduled_reports where id = $1', [id])
+    const hours = (Date.parse(rows[0].next_slot) - Date.parse(rows[0].next_from)) / 3_600_000
+    expect([31 * 24 - 1, 31 * 24, 31 * 24 + 1]).toContain(hours)
+  })
+
   test.each<[string, Record<string, unknown>, string[]]>([
     ['a zone that is none', { timezone: 'Europe/Nowhere' }, ['timezone']],
     ['an offset for a zone', { timezone: '+01:00' }, ['timezone']],
@@ -87,6 +99,8 @@ describe('a report', () => {
     ['the other environment', { environment: 'production', timezone: 'x' }, ['environment', 'timezone']],
     ['a quarter of an hour', { send_at: '09:15' }, ['send_at']],
     ['two days', { included_range_days: 2 }, ['included_range_days']],
+    ['a month of every week', { cadence: 'weekly', weekday: 'monday', included_range_days: 31 }, ['included_range_days']],
+    ['32 days', { cadence: 'monthly', day_of_month: 1, included_range_days: 32 }, ['included_range_days']],
     ['day 32', { cadence: 'monthly', day_of_month: 32 }, ['day_of_month']],
     ['no destination', { destinations: [] }, ['destinations']],
     ['a read-only field', { runs: 1 }, ['runs']],

@@ -2,7 +2,13 @@ import { createHash } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { ReportDelivery, ReportScope } from '../../workflows/report-destinations/report-destination.ts'
 
-type Changes = { content?: Buffer; run?: Partial<ReportDelivery['run']>; export?: Partial<ReportDelivery['export']>; name?: string }
+type Changes = {
+  content?: Buffer
+  run?: Partial<ReportDelivery['run']>
+  export?: Partial<ReportDelivery['export']>
+  name?: string
+  timezone?: string
+}
 
 /** A report run with this file. */
 export function reportOf({
@@ -10,11 +16,12 @@ export function reportOf({
   run,
   export: file,
   name = 'Daily <events> & more',
+  timezone = 'America/New_York',
 }: Changes = {}): ReportDelivery {
   const sha256 = createHash('sha256').update(content).digest('hex')
   const manifest = { rows: 12, bytes: content.length, sha256, from_offsets: [], to_offsets: [], columns_version: 1 }
   return {
-    report: { id: 'rep_1', name },
+    report: { id: 'rep_1', name, timezone },
     run: {
       id: 'rrn_1',
       slot: '2026-01-02T09:00:00Z',

@@ -36,10 +36,10 @@ describe('a report by e-mail', () => {
     expect([to, mail.subject, mail.messageId]).toEqual([RECIPIENTS, 'Daily <events> & more: 12 rows', '<rrn_1.int_1@shop.example>'])
     expect(mail.text?.trimEnd().split('\n')).toEqual([
       'Daily <events> & more',
-      'Events from 2026-01-01T09:00:00Z to 2026-01-02T09:00:00Z',
+      'Events from 2026-01-01 04:00 -05:00 to 2026-01-02 04:00 -05:00 (America/New_York)',
       'Rows: 12',
       'File (csv): https://perennial.example/files/exp_1?signature=a&b=c',
-      'The link expires at 2026-01-09T09:00:00Z',
+      'The link expires at 2026-01-09 04:00 -05:00',
     ])
   })
 

@@ -116,10 +116,10 @@ describe('a Slack message', () => {
     expect(jsonOf(receiver.asked[0]!)).toEqual({
       text: [
         '&lt;!channel&gt; &amp; co',
-        'Events from 2026-01-01T09:00:00Z to 2026-01-02T09:00:00Z',
+        'Events from 2026-01-01 04:00 -05:00 to 2026-01-02 04:00 -05:00 (America/New_York)',
         'Rows: 12',
         'File (csv): https://perennial.example/files/exp_1?signature=a&amp;b=c',
-        'The link expires at 2026-01-09T09:00:00Z',
+        'The link expires at 2026-01-09 04:00 -05:00',
       ].join('\n'),
     })
   })

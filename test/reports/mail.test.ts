@@ -25,12 +25,12 @@ beforeEach(() => {
   host.received.length = 0
 })
 
-async function stage() {
+async function stage(fields: Record<string, unknown> = {}) {
   const project = await api.newProject()
   const box = sandbox(api, project.sandbox)
   const settings = { host: '127.0.0.1', port: host.port, secure: false, from: 'reports@shop.example', recipients: RECIPIENTS }
   const target = await storedIntegration(api.pool, project.sandboxEnvironment, { slug: 'email', settings })
-  const report = await box.create([target], { status: 'draft' })
+  const report = await box.create([target], { status: 'draft', ...fields })
   const kept = async () => {
     const { rows } = await api.pool.query(
       `select s.result from steps s join runs r on r.id = s.run where r.environment = $1 and r.workflow = 'report-delivery' order by r.id`,
@@ -65,4 +65,13 @@ test('an attempt that comes to nothing forgets nobody; who is refused for good e
   expect(run).toMatchObject({ outcome: 'failed', destinations: [{ status: 'failed', reason: 'rejected', attempts: 3 }] })
   expect(['ann', 'bob', 'cyd'].map(arrivals)).toEqual([1, 0, 1])
   expect(await kept()).toEqual([null])
+})
+
+test('a report tells its window on the clocks of its own zone', async () => {
+  const { box, report } = await stage({ timezone: 'Asia/Kathmandu' })
+  await box.good('POST', `${report.url}/send-test`)
+  const { window_from } = await box.runOf(report.id, finishedRun)
+  const local = new Date(Date.parse(window_from) + 5.75 * 3_600_000).toISOString().slice(0, 16).replace('T', ' ')
+  expect(host.received[0]!.mail.text).toContain(`Events from ${local}`)
+  expect(host.received[0]!.mail.text).toMatch(/^Events from [\d :-]+ \+05:45 to [\d :-]+ \+05:45 \(Asia\/Kathmandu\)$/m)
 })

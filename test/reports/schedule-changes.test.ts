@@ -105,20 +105,22 @@ const schedules = fc
   .record({
     timezone: fc.constantFrom('UTC', 'Europe/Berlin', 'Asia/Kathmandu', 'America/Los_Angeles', 'Pacific/Apia'),
     send_at: fc.nat(47).map(half => `${String(half >> 1).padStart(2, '0')}:${half % 2 ? '30' : '00'}`),
-    cadence: fc.constantFrom('daily', 'daily', 'weekly', 'monthly'),
+    cadence: fc.constantFrom('daily', 'daily', 'weekly', 'monthly', 'monthly'),
     weekday: fc.constantFrom(...WEEKDAYS),
     day_of_month: fc.integer({ min: 1, max: 31 }),
     included_range_days: fc.constantFrom(1, 1, 3, 7),
+    monthly_range_days: fc.constantFrom(1, 28, 31, 31),
     on_dst_overlap: fc.constantFrom('first', 'both'),
   })
-  .map(({ weekday, day_of_month, ...schedule }) => ({
+  .map(({ weekday, day_of_month, included_range_days, monthly_range_days, ...schedule }) => ({
     ...schedule,
+    included_range_days: schedule.cadence === 'monthly' ? monthly_range_days : included_range_days,
     weekday: schedule.cadence === 'weekly' ? weekday : null,
     day_of_month: schedule.cadence === 'monthly' ? day_of_month : null,
     on_dst_gap: 'shift',
     missed: 'all',
   }))
-type Given = Schedule & { included_range_days: 1 | 3 | 7 }
+type Given = Schedule & { included_range_days: number }
 /** Hours until the schedule changes, and whether a worker is up when it does. */
 const life = fc.record({ schedule: schedules, hours: fc.integer({ min: 1, max: 400 }), isWorkerUp: fc.boolean() })
 

@@ -2,9 +2,9 @@ import type { Readable } from 'node:stream'
 import type { ExportFormat } from '../../domain/exports/export.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
 
-/** A finished file and its description. Times are ISO 8601, UTC, whole seconds. */
+/** A finished file and its description. Times are ISO 8601, UTC, whole seconds. `timezone`: of the report's schedule. */
 export type ReportDelivery = {
-  report: { id: string; name: string }
+  report: { id: string; name: string; timezone: string }
   /** `slot` null and `test` true for a send-test. [from, to) is the window. `resends`: how often a resend was requested, this one included. */
   run: { id: string; slot: string | null; from: string; to: string; test: boolean; resends: number }
   export: {

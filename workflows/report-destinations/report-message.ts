@@ -1,12 +1,13 @@
+import { localTimeOf } from '../../domain/time/local-time.ts'
 import type { ReportDelivery } from './report-destination.ts'
 
-/** A report as text, one fact a line. */
+/** A report as text, one fact a line. Its readers live by the clocks of its zone. */
 export const reportAsText = ({ report, run, export: { rows, format, file_url, expires_at } }: ReportDelivery): string[] => [
   `${report.name.replaceAll(/\s+/g, ' ')}${run.test ? ' (test)' : ''}`,
-  `Events from ${run.from} to ${run.to}`,
+  `Events from ${localTimeOf(run.from, report.timezone)} to ${localTimeOf(run.to, report.timezone)} (${report.timezone})`,
   `Rows: ${rows}`,
   `File (${format}): ${file_url}`,
-  `The link expires at ${expires_at}`,
+  `The link expires at ${localTimeOf(expires_at, report.timezone)}`,
 ]
 
 /** A report as the body of a webhook. */

@@ -3323,9 +3323,9 @@ export type ScheduledReportInput = {
      */
     send_at: string;
     /**
-     * Days that a file covers, back from its slot.
+     * Days that a file covers, back from its slot: 1, 3 or 7; with the cadence monthly any number up to 31. Months differ in length: with 31 days no event is left out, and in shorter months some are in two files.
      */
-    included_range_days: 1 | 3 | 7;
+    included_range_days: number;
     /**
      * A draft has no slots.
      */
@@ -3408,7 +3408,7 @@ export type ScheduledReport = {
     url: string;
     report_name: string;
     send_at: string;
-    included_range_days: 1 | 3 | 7;
+    included_range_days: number;
     status: 'draft' | 'active';
     environment: 'sandbox' | 'production';
     destinations: Array<ReportDestination>;
