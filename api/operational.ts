@@ -46,7 +46,7 @@ const POLICY = "default-src 'self'; style-src 'self' 'unsafe-inline'; img-src 's
 type Handler = (ctx: Koa.Context) => Promise<void>
 
 /** The figures of `/readyz`: sums, and their parts by kind of job and by consumer. */
-function figures({ late, held, lag, setAside, unremoved, facts, stores, orphans }: Drift) {
+function figures({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores, orphans }: Drift) {
   const kinds = late.filter(({ overdue }) => overdue > 0)
   return {
     overdue: kinds.reduce((sum, { overdue }) => sum + overdue, 0),
@@ -61,6 +61,7 @@ function figures({ late, held, lag, setAside, unremoved, facts, stores, orphans 
     consumer_lag_seconds: Object.fromEntries(lag.map(({ consumer, seconds }) => [consumer, Math.round(seconds)])),
     set_aside: setAside.reduce((sum, { events }) => sum + events, 0),
     unremoved_files: unremoved.files,
+    failed_report_runs: failedReportRuns,
     marked_users: facts.marked,
     oldest_mark_seconds: Math.round(facts.oldest_seconds),
     set_aside_users: facts.set_aside,

@@ -24,7 +24,7 @@ const ALERTS: Record<string, string> = {
 }
 
 /** What is wrong, in sentences that stay the same as long as the same is wrong. */
-function complaints({ late, held, lag, setAside, unremoved, facts, stores }: Drift): string[] {
+function complaints({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores }: Drift): string[] {
   return [
     ...late.filter(({ overdue }) => overdue > 0).map(({ kind }) => `jobs of kind ${kind} are overdue`),
     ...late
@@ -35,6 +35,7 @@ function complaints({ late, held, lag, setAside, unremoved, facts, stores }: Dri
     ...lag.filter(({ seconds }) => seconds > OVERDUE_SECONDS).map(({ consumer }) => `${consumer} lags behind the log`),
     ...setAside.map(({ consumer }) => `events were set aside by ${consumer}`),
     ...(unremoved.files > 0 ? ['the storage fails to remove files of exports'] : []),
+    ...(failedReportRuns > 0 ? ['runs of reports have failed'] : []),
     ...(facts.oldest_seconds > OVERDUE_SECONDS ? ['the facts of figures are folded too late'] : []),
     ...(facts.set_aside > 0 ? ['the facts of users cannot be folded'] : []),
     ...(facts.drifted > 0 ? ['stored facts differed from a new fold'] : []),

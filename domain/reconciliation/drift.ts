@@ -6,6 +6,7 @@ import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from '../jobs/groups.ts'
 import { OVERDUE_SECONDS } from '../jobs/job.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { KNOWN_KINDS } from '../jobs/workers.ts'
+import { countFailedRuns } from '../reports/failed-runs.ts'
 import { readStoreFigures, type StoreFigures } from '../store-inbox/figures.ts'
 
 /**
@@ -25,6 +26,7 @@ export type Drift = {
   lag: Lag[]
   setAside: SetAside[]
   unremoved: Unremoved
+  failedReportRuns: number
   facts: FoldingState
   stores: StoreFigures
   orphans: number
@@ -89,24 +91,26 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
     text: `select count(*)::int as files, coalesce(extract(epoch from clock_timestamp() - min(overdue_since)), 0)::float8 as seconds
            from exports where overdue_since is not null`,
   })
+  const failedReportRuns = await countFailedRuns(db)
   const facts = await readFoldingState(db)
   const stores = await readStoreFigures(db)
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
   const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
-  return { late: late.rows, held, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, facts, stores, orphans, repaired }
+  return { late: late.rows, held, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, failedReportRuns, facts, stores, orphans, repaired }
 }
 
 /**
  * Whether an operator should look: a job, an event or a marked user waits for more than a minute, deliveries are held by an error for
- * more than a quarter of an hour, an event or a user was set aside, a file could not be removed, orphans were found, stored facts differed from
+ * more than a quarter of an hour, an event or a user was set aside, a file could not be removed, a report failed, orphans were found, stored facts differed from
  * a new fold, or what stores say does not arrive or is not worked on.
  */
-export const isDegraded = ({ late, held, lag, setAside, unremoved, facts, stores, orphans }: Drift): boolean =>
+export const isDegraded = ({ late, held, lag, setAside, unremoved, failedReportRuns, facts, stores, orphans }: Drift): boolean =>
   late.some(({ overdue, abandoned }) => overdue + abandoned > 0) ||
   held.seconds > HELD_SECONDS ||
   lag.some(({ seconds }) => seconds > OVERDUE_SECONDS) ||
   setAside.length > 0 ||
   unremoved.files > 0 ||
+  failedReportRuns > 0 ||
   facts.oldest_seconds > OVERDUE_SECONDS ||
   facts.set_aside > 0 ||
   facts.drifted > 0 ||
