@@ -56,9 +56,11 @@ export function changeConfig(sealing: Sealing, old: IntegrationConfig, input: Co
   return { after, opened: openSettings(sealing, after), generated, former, isMoved, isChanged }
 }
 
-/** Equal for two configurations that call the same address: a probe of one then counts for the other. */
-export const probedAddress = ({ url, sandbox_url, authorization_token }: Record<string, unknown>): string =>
-  JSON.stringify([url, sandbox_url, authorization_token])
+/** What decides whether a probe succeeds: of a webhook, and of e-mail. */
+const PROBED = ['url', 'sandbox_url', 'authorization_token', 'host', 'port', 'secure', 'username', 'password', 'from', 'recipients']
+
+/** Equal for two configurations that call the same address in the same way: a probe of one then counts for the other. */
+export const probedAddress = (settings: Record<string, unknown>): string => JSON.stringify(PROBED.map(name => settings[name]))
 
 /** Stores the change and returns the configuration with its time. The caller has locked the row. */
 export async function writeConfig(tx: Tx, environment: Environment, { after, former, isMoved }: ConfigChange): Promise<IntegrationConfig> {

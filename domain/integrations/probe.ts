@@ -34,12 +34,19 @@ export function assertUsable(probe: IntegrationProbe, slug: string, settings: Re
     throw new Refusal('integration_not_available', `this installation cannot deliver to ${providerOf(slug).title} yet`)
 }
 
-/** Whether the receiver must answer a test before the integration starts. Only webhooks: the other providers report a fault at the first delivery. */
-export const isProbedBeforeStart = (slug: string): boolean => slug === 'webhooks'
+/**
+ * Whether the receiver must take a test before the integration starts. The other providers report a fault at the first delivery; an e-mail may be
+ * sent for the first time weeks later.
+ */
+export const isProbedBeforeStart = (slug: string): boolean => slug === 'webhooks' || slug === 'email'
 
-/** Throws `integration_test_failed` unless the receiver answers with 200. */
+/** Throws `integration_test_failed` unless the address answers with 200, or the mail server takes the message. */
 export async function assertProbeSucceeds(probe: IntegrationProbe, sample: ProbeRequest): Promise<void> {
-  const { http_status, error } = await probe.tryIntegration(sample)
+  const { ok, http_status, error } = await probe.tryIntegration(sample)
+  if (sample.slug === 'email') {
+    if (ok) return
+    throw new Refusal('integration_test_failed', `the mail server must take a test message within 10 seconds: ${error}`)
+  }
   if (http_status === 200) return
   const why = http_status === null ? (error ?? 'no answer') : `status ${http_status}`
   throw new Refusal('integration_test_failed', `the address must answer a test event with 200 within 10 seconds: ${why}`)

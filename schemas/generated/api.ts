@@ -2485,7 +2485,7 @@ export interface paths {
         put?: never;
         /**
          * Start or pause an integration
-         * @description 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. A probe counts as a test: ten a minute, then 429. The held deliveries are sent, in order, when it is started again.
+         * @description 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; for e-mail unless the mail server takes a test message to the `recipients`, or the login where there are none. The status then stays. A probe counts as a test: ten a minute, then 429. The held deliveries are sent, in order, when it is started again.
          */
         post: operations["v4UpdateIntegrationStatus"];
         delete?: never;

@@ -54,8 +54,8 @@ test('a change of the address of an active integration counts, and nothing is ch
 })
 
 test('a start that asks nobody does not count', async () => {
-  const settings = { host: '127.0.0.1', port: 2525, from: 'reports@shop.example' }
-  const { id } = await must(call, 'POST', '/v4/integrations', { title: 'Mail', integration: 'email', target_platform: 'iOS' })
+  const settings = { api_key: 'key' }
+  const { id } = await must(call, 'POST', '/v4/integrations', { title: 'Charts', integration: 'amplitude', target_platform: 'iOS' })
   await must(call, 'PUT', `/v4/integrations/${id}/config`, { settings })
   for (let n = 0; n <= LIMIT; n++) for (const value of [1, 0] as const) expect((await status(value, id)).status).toBe(200)
   const { rows } = await api.pool.query('select cardinality(tested_at) as tests from integrations where id = $1', [id])

@@ -1529,7 +1529,7 @@ export const v4GetIntegrationsMeta = <ThrowOnError extends boolean = true>(optio
 /**
  * Start or pause an integration
  *
- * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; the status then stays. A probe counts as a test: ten a minute, then 429. The held deliveries are sent, in order, when it is started again.
+ * 1 starts it, 0 pauses it; from 2 (error) both are possible. Starting is 422 `integration_not_configured` without the required settings, 422 `integration_not_available` for a provider that this installation cannot deliver to, and for webhooks 422 `integration_test_failed` unless the address of the environment answers a probe with 200 within 10 seconds; for e-mail unless the mail server takes a test message to the `recipients`, or the login where there are none. The status then stays. A probe counts as a test: ten a minute, then 429. The held deliveries are sent, in order, when it is started again.
  */
 export const v4UpdateIntegrationStatus = <ThrowOnError extends boolean = true>(options: Options<V4UpdateIntegrationStatusData, ThrowOnError>) => (options.client ?? client).post<V4UpdateIntegrationStatusResponses, V4UpdateIntegrationStatusErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
