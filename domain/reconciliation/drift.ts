@@ -96,7 +96,18 @@ export async function readDrift(db: Db, floors: Floors = NO_FLOORS): Promise<Dri
   const stores = await readStoreFigures(db)
   const watchdog = await db.query<{ orphans: number; repaired: number }>('select orphans, repaired from watchdog')
   const { orphans, repaired } = watchdog.rows[0] ?? { orphans: 0, repaired: 0 }
-  return { late: late.rows, held, lag: lag.rows, setAside: setAside.rows, unremoved: unremoved.rows[0]!, failedReportRuns, facts, stores, orphans, repaired }
+  return {
+    late: late.rows,
+    held,
+    lag: lag.rows,
+    setAside: setAside.rows,
+    unremoved: unremoved.rows[0]!,
+    failedReportRuns,
+    facts,
+    stores,
+    orphans,
+    repaired,
+  }
 }
 
 /**
