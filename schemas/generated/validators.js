@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// ../main/node_modules/ajv/dist/runtime/ucs2length.js
+// node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "../main/node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -543,7 +543,7 @@ function validate14(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4CreateUserBody = validate15;
-var schema18 = { "type": "object", "required": ["environment"], "additionalProperties": false, "properties": { "environment": { "type": "string", "enum": ["prod", "sandbox"] } }, "$id": "input:UserInput" };
+var schema18 = { "type": "object", "required": ["environment"], "additionalProperties": false, "properties": { "environment": { "type": "string", "enum": ["prod", "sandbox"] }, "created_at": { "type": "string", "format": "date-time" } }, "$id": "input:UserInput" };
 function validate15(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -559,7 +559,7 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "environment")) {
+      if (!(key0 === "environment" || key0 === "created_at")) {
         const err1 = { instancePath, schemaPath: "input:UserInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err1];
@@ -590,12 +590,34 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
+    if (data.created_at !== void 0) {
+      let data1 = data.created_at;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err4 = { instancePath: instancePath + "/created_at", schemaPath: "input:UserInput/properties/created_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+      } else {
+        const err5 = { instancePath: instancePath + "/created_at", schemaPath: "input:UserInput/properties/created_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err5];
+        } else {
+          vErrors.push(err5);
+        }
+        errors++;
+      }
+    }
   } else {
-    const err4 = { instancePath, schemaPath: "input:UserInput/type", keyword: "type", params: { type: "object" } };
+    const err6 = { instancePath, schemaPath: "input:UserInput/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err4];
+      vErrors = [err6];
     } else {
-      vErrors.push(err4);
+      vErrors.push(err6);
     }
     errors++;
   }
@@ -603,7 +625,7 @@ function validate15(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4GetUserPath = validate16;
-var formats2 = formats.text;
+var formats4 = formats.text;
 var pattern3 = new RegExp("^[a-zA-Z0-9._-]+$", "u");
 function validate16(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -651,7 +673,7 @@ function validate16(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -1326,7 +1348,7 @@ function validate20(data, { instancePath = "", parentData, parentDataProperty, r
                     }
                     errors++;
                   }
-                  if (!formats2(data2)) {
+                  if (!formats4(data2)) {
                     const err7 = { instancePath: instancePath + "/properties/" + i0 + "/key", schemaPath: "input:UserPropertyInput/properties/key/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err7];
@@ -1357,7 +1379,7 @@ function validate20(data, { instancePath = "", parentData, parentDataProperty, r
                     }
                     errors++;
                   }
-                  if (!formats2(data3)) {
+                  if (!formats4(data3)) {
                     const err10 = { instancePath: instancePath + "/properties/" + i0 + "/value", schemaPath: "input:UserPropertyInput/properties/value/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err10];
@@ -1657,7 +1679,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "input:IdentityInput/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -1714,7 +1736,7 @@ function validate23(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data1)) {
+      if (!formats4(data1)) {
         const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdentityInput/properties/user_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err10];
@@ -1792,7 +1814,7 @@ function validate24(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -2350,7 +2372,7 @@ function validate28(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -2445,7 +2467,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/id", schemaPath: "input:EntitlementInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -2493,7 +2515,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data1)) {
+      if (!formats4(data1)) {
         const err9 = { instancePath: instancePath + "/description", schemaPath: "input:EntitlementInput/properties/description/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -2543,7 +2565,7 @@ function validate29(data, { instancePath = "", parentData, parentDataProperty, r
         for (let i0 = 0; i0 < len0; i0++) {
           let data3 = data2[i0];
           if (typeof data3 === "string") {
-            if (!formats2(data3)) {
+            if (!formats4(data3)) {
               const err12 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:EntitlementInput/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err12];
@@ -2668,7 +2690,7 @@ function validate30(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -2747,7 +2769,7 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err3 = { instancePath: instancePath + "/description", schemaPath: "input:EntitlementChanges/properties/description/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -2799,7 +2821,7 @@ function validate31(data, { instancePath = "", parentData, parentDataProperty, r
           for (let i0 = 0; i0 < len0; i0++) {
             let data2 = data1[i0];
             if (typeof data2 === "string") {
-              if (!formats2(data2)) {
+              if (!formats4(data2)) {
                 const err6 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:EntitlementChanges/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err6];
@@ -3484,7 +3506,7 @@ function validate37(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/entitlement_id", schemaPath: "input:UserEntitlementGrant/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -3601,7 +3623,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -3650,7 +3672,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err10 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -4309,7 +4331,7 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -4508,7 +4530,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "input:ProductInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -4605,7 +4627,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data3)) {
+      if (!formats4(data3)) {
         const err15 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -4644,7 +4666,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err19 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -4683,7 +4705,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data5)) {
+      if (!formats4(data5)) {
         const err23 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -4722,7 +4744,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data6)) {
+      if (!formats4(data6)) {
         const err27 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err27];
@@ -4761,7 +4783,7 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data7)) {
+      if (!formats4(data7)) {
         const err31 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err31];
@@ -4830,7 +4852,7 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -4960,7 +4982,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err8 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -5001,7 +5023,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err12 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -5042,7 +5064,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err16 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -5083,7 +5105,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err20 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -5124,7 +5146,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data6)) {
+        if (!formats4(data6)) {
           const err24 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -6600,7 +6622,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -6682,7 +6704,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err3 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -6722,7 +6744,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/original_transaction_id", schemaPath: "#/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -6744,7 +6766,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data2 = data.product_id;
       if (typeof data2 === "string") {
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err9 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -6784,7 +6806,7 @@ function validate54(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err13 = { instancePath: instancePath + "/signed_transaction", schemaPath: "#/properties/signed_transaction/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -6870,7 +6892,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/purchase_token", schemaPath: "#/properties/purchase_token/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -6892,7 +6914,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data1 = data.product_id;
       if (typeof data1 === "string") {
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -6932,7 +6954,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err11 = { instancePath: instancePath + "/order_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -6972,7 +6994,7 @@ function validate56(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err15 = { instancePath: instancePath + "/base_plan_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -7058,7 +7080,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -7080,7 +7102,7 @@ function validate58(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data1 = data.product_id;
       if (typeof data1 === "string") {
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -7176,7 +7198,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/transaction_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -7198,7 +7220,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.product_id !== void 0) {
       let data1 = data.product_id;
       if (typeof data1 === "string") {
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err8 = { instancePath: instancePath + "/product_id", schemaPath: "input:StoreProductId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -7259,7 +7281,7 @@ function validate60(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err14 = { instancePath: instancePath + "/subscription_id", schemaPath: "input:StoreId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -7321,7 +7343,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.currency !== void 0) {
       let data0 = data.currency;
       if (typeof data0 === "string") {
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err1 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err1];
@@ -7352,7 +7374,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price !== void 0) {
       let data1 = data.price;
       if (typeof data1 === "string") {
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err4 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -7476,7 +7498,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       errors++;
     }
     if (typeof data7 === "string") {
-      if (!formats2(data7)) {
+      if (!formats4(data7)) {
         const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -7524,7 +7546,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data8)) {
+      if (!formats4(data8)) {
         const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -7646,7 +7668,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -7677,7 +7699,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.purchase_id !== void 0) {
       let data1 = data.purchase_id;
       if (typeof data1 === "string") {
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err8 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -7849,7 +7871,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -8420,7 +8442,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -8516,7 +8538,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -8605,7 +8627,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
         for (let i0 = 0; i0 < len0; i0++) {
           let data3 = data2[i0];
           if (typeof data3 === "string") {
-            if (!formats2(data3)) {
+            if (!formats4(data3)) {
               const err11 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:OfferingInput/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err11];
@@ -8738,7 +8760,7 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -8860,7 +8882,7 @@ function validate71(data, { instancePath = "", parentData, parentDataProperty, r
           for (let i0 = 0; i0 < len0; i0++) {
             let data2 = data1[i0];
             if (typeof data2 === "string") {
-              if (!formats2(data2)) {
+              if (!formats4(data2)) {
                 const err5 = { instancePath: instancePath + "/product_ids/" + i0, schemaPath: "input:OfferingChanges/properties/product_ids/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err5];
@@ -9842,7 +9864,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -10078,7 +10100,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err26 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -10628,7 +10650,7 @@ function validate77(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/search", schemaPath: "#/properties/search/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -11926,7 +11948,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -12534,7 +12556,7 @@ function validate88(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/permission_id", schemaPath: "input:CustomerPermissionGrant/properties/permission_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -12651,7 +12673,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/customer_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -12700,7 +12722,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err10 = { instancePath: instancePath + "/permission_id", schemaPath: "#/properties/permission_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -13785,7 +13807,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.metric !== void 0) {
       let data0 = data.metric;
       if (typeof data0 === "string") {
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/metric", schemaPath: "#/properties/metric/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -13837,7 +13859,7 @@ function validate100(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err9 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -13932,7 +13954,7 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -13980,7 +14002,7 @@ function validate99(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats2(data1)) {
+      if (!formats4(data1)) {
         const err9 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -14581,7 +14603,7 @@ function validate105(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -14891,7 +14913,7 @@ function validate111(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data0) {
           const _errs5 = errors;
           if (typeof key1 === "string") {
-            if (!formats2(key1)) {
+            if (!formats4(key1)) {
               const err2 = { instancePath: instancePath + "/data", schemaPath: "input:JsonObject/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
               if (vErrors === null) {
                 vErrors = [err2];
@@ -15230,7 +15252,7 @@ function validate115(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(key1)) {
+            if (!formats4(key1)) {
               const err5 = { instancePath: instancePath + "/data", schemaPath: "input:PayloadTypes/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
               if (vErrors === null) {
                 vErrors = [err5];
@@ -15369,7 +15391,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/config_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -15418,7 +15440,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -16273,7 +16295,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data1)) {
+              if (!formats4(data1)) {
                 const err4 = { instancePath: instancePath + "/context_keys/" + i0, schemaPath: "#/properties/context_keys/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err4];
@@ -16390,7 +16412,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
         if (data2.country !== void 0) {
           let data4 = data2.country;
           if (typeof data4 === "string") {
-            if (!formats2(data4)) {
+            if (!formats4(data4)) {
               const err13 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err13];
@@ -16439,7 +16461,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data5)) {
+            if (!formats4(data5)) {
               const err18 = { instancePath: instancePath + "/attributes/app_version", schemaPath: "input:EvaluationAttributes/properties/app_version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err18];
@@ -17030,7 +17052,7 @@ function validate133(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -17335,7 +17357,7 @@ function validate138(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/segment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -17422,7 +17444,7 @@ function validate140(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -18538,7 +18560,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/chart_code", schemaPath: "#/properties/chart_code/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -18729,7 +18751,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -18777,7 +18799,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err18 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -18847,7 +18869,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err25 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -18869,7 +18891,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data8 = data.rate_date;
       if (typeof data8 === "string") {
-        if (!formats2(data8)) {
+        if (!formats4(data8)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -18965,7 +18987,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data12)) {
+              if (!formats4(data12)) {
                 const err35 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err35];
@@ -19067,7 +19089,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data14)) {
+              if (!formats4(data14)) {
                 const err43 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err43];
@@ -19169,7 +19191,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data16)) {
+              if (!formats4(data16)) {
                 const err51 = { instancePath: instancePath + "/filter[purchase_currency][]/" + i2, schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err51];
@@ -19271,7 +19293,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data18)) {
+              if (!formats4(data18)) {
                 const err59 = { instancePath: instancePath + "/filter[country][]/" + i3, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err59];
@@ -19373,7 +19395,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data20)) {
+              if (!formats4(data20)) {
                 const err67 = { instancePath: instancePath + "/filter[app_version][]/" + i4, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err67];
@@ -19475,7 +19497,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data22)) {
+              if (!formats4(data22)) {
                 const err75 = { instancePath: instancePath + "/filter[locale][]/" + i5, schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err75];
@@ -19577,7 +19599,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data24)) {
+              if (!formats4(data24)) {
                 const err83 = { instancePath: instancePath + "/filter[media_source_name][]/" + i6, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err83];
@@ -19679,7 +19701,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data26)) {
+              if (!formats4(data26)) {
                 const err91 = { instancePath: instancePath + "/filter[campaign_name][]/" + i7, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err91];
@@ -19781,7 +19803,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data28)) {
+              if (!formats4(data28)) {
                 const err99 = { instancePath: instancePath + "/filter[device_id][]/" + i8, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err99];
@@ -19883,7 +19905,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data30)) {
+              if (!formats4(data30)) {
                 const err107 = { instancePath: instancePath + "/filter[segment_id][]/" + i9, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err107];
@@ -19985,7 +20007,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data32)) {
+              if (!formats4(data32)) {
                 const err115 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i10, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err115];
@@ -20212,7 +20234,7 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/card_code", schemaPath: "#/properties/card_code/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -21103,7 +21125,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -21143,7 +21165,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err9 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -21191,7 +21213,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data2)) {
+      if (!formats4(data2)) {
         const err14 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -21290,7 +21312,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data7)) {
+      if (!formats4(data7)) {
         const err24 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err24];
@@ -22720,7 +22742,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data1)) {
+              if (!formats4(data1)) {
                 const err5 = { instancePath: instancePath + "/filter[experiment_uid][]/" + i0, schemaPath: "#/properties/filter%5Bexperiment_uid%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err5];
@@ -22888,7 +22910,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.currency;
     if (typeof data5 === "string") {
-      if (!formats2(data5)) {
+      if (!formats4(data5)) {
         const err21 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
@@ -22974,7 +22996,7 @@ function validate165(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -23053,7 +23075,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err3 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -23093,7 +23115,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/alias_id", schemaPath: "#/properties/alias_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -23142,7 +23164,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -23251,7 +23273,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err22 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -24046,7 +24068,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data0)) {
+      if (!formats4(data0)) {
         const err5 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err5];
@@ -24125,7 +24147,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data3)) {
+      if (!formats4(data3)) {
         const err13 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -24164,7 +24186,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err17 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -24242,7 +24264,7 @@ function validate177(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -24291,7 +24313,7 @@ function validate177(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err10 = { instancePath: instancePath + "/group_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -24379,7 +24401,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -24462,7 +24484,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err12 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -24503,7 +24525,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err16 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -24582,7 +24604,7 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/experiment_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -24631,7 +24653,7 @@ function validate179(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err10 = { instancePath: instancePath + "/user_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err10];
@@ -24718,7 +24740,7 @@ function validate180(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/group_id", schemaPath: "input:ExperimentAttachment/properties/group_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -25846,7 +25868,7 @@ function validate185(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/name", schemaPath: "input:ScreenInput/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -26995,7 +27017,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -27043,7 +27065,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err18 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -27175,7 +27197,7 @@ function validate194(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/screen_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -29164,7 +29186,7 @@ var answerAnalyticsFactList = validate204;
 var schema349 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
 var schema350 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
 var schema351 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
-var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
+var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
 function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29389,7 +29411,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
+      if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "credit" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
         const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -29901,7 +29923,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -29949,7 +29971,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err18 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -30019,7 +30041,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err25 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -30041,7 +30063,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data8 = data.rate_date;
       if (typeof data8 === "string") {
-        if (!formats2(data8)) {
+        if (!formats4(data8)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -30137,7 +30159,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data12)) {
+              if (!formats4(data12)) {
                 const err35 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err35];
@@ -30239,7 +30261,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data14)) {
+              if (!formats4(data14)) {
                 const err43 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err43];
@@ -30341,7 +30363,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data16)) {
+              if (!formats4(data16)) {
                 const err51 = { instancePath: instancePath + "/filter[purchase_currency][]/" + i2, schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err51];
@@ -30443,7 +30465,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data18)) {
+              if (!formats4(data18)) {
                 const err59 = { instancePath: instancePath + "/filter[country][]/" + i3, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err59];
@@ -30545,7 +30567,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data20)) {
+              if (!formats4(data20)) {
                 const err67 = { instancePath: instancePath + "/filter[app_version][]/" + i4, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err67];
@@ -30647,7 +30669,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data22)) {
+              if (!formats4(data22)) {
                 const err75 = { instancePath: instancePath + "/filter[locale][]/" + i5, schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err75];
@@ -30749,7 +30771,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data24)) {
+              if (!formats4(data24)) {
                 const err83 = { instancePath: instancePath + "/filter[media_source_name][]/" + i6, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err83];
@@ -30851,7 +30873,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data26)) {
+              if (!formats4(data26)) {
                 const err91 = { instancePath: instancePath + "/filter[campaign_name][]/" + i7, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err91];
@@ -30953,7 +30975,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data28)) {
+              if (!formats4(data28)) {
                 const err99 = { instancePath: instancePath + "/filter[device_id][]/" + i8, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err99];
@@ -31055,7 +31077,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data30)) {
+              if (!formats4(data30)) {
                 const err107 = { instancePath: instancePath + "/filter[segment_id][]/" + i9, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err107];
@@ -31157,7 +31179,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data32)) {
+              if (!formats4(data32)) {
                 const err115 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i10, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err115];
@@ -31262,7 +31284,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data34)) {
+        if (!formats4(data34)) {
           const err125 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err125];
@@ -31302,7 +31324,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data35)) {
+        if (!formats4(data35)) {
           const err129 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err129];
@@ -31404,7 +31426,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data38)) {
+        if (!formats4(data38)) {
           const err139 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err139];
@@ -31531,7 +31553,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
+      if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "credit" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
         const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err8];
@@ -32944,7 +32966,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.currency;
     if (typeof data4 === "string") {
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err13 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -32992,7 +33014,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err18 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -33062,7 +33084,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err25 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -33084,7 +33106,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data8 = data.rate_date;
       if (typeof data8 === "string") {
-        if (!formats2(data8)) {
+        if (!formats4(data8)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -33180,7 +33202,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data12)) {
+              if (!formats4(data12)) {
                 const err35 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err35];
@@ -33282,7 +33304,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data14)) {
+              if (!formats4(data14)) {
                 const err43 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err43];
@@ -33384,7 +33406,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data16)) {
+              if (!formats4(data16)) {
                 const err51 = { instancePath: instancePath + "/filter[purchase_currency][]/" + i2, schemaPath: "#/properties/filter%5Bpurchase_currency%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err51];
@@ -33486,7 +33508,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data18)) {
+              if (!formats4(data18)) {
                 const err59 = { instancePath: instancePath + "/filter[country][]/" + i3, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err59];
@@ -33588,7 +33610,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data20)) {
+              if (!formats4(data20)) {
                 const err67 = { instancePath: instancePath + "/filter[app_version][]/" + i4, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err67];
@@ -33690,7 +33712,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data22)) {
+              if (!formats4(data22)) {
                 const err75 = { instancePath: instancePath + "/filter[locale][]/" + i5, schemaPath: "#/properties/filter%5Blocale%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err75];
@@ -33792,7 +33814,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data24)) {
+              if (!formats4(data24)) {
                 const err83 = { instancePath: instancePath + "/filter[media_source_name][]/" + i6, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err83];
@@ -33894,7 +33916,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data26)) {
+              if (!formats4(data26)) {
                 const err91 = { instancePath: instancePath + "/filter[campaign_name][]/" + i7, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err91];
@@ -33996,7 +34018,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data28)) {
+              if (!formats4(data28)) {
                 const err99 = { instancePath: instancePath + "/filter[device_id][]/" + i8, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err99];
@@ -34098,7 +34120,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data30)) {
+              if (!formats4(data30)) {
                 const err107 = { instancePath: instancePath + "/filter[segment_id][]/" + i9, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err107];
@@ -34200,7 +34222,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data32)) {
+              if (!formats4(data32)) {
                 const err115 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i10, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err115];
@@ -34305,7 +34327,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data34)) {
+        if (!formats4(data34)) {
           const err125 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err125];
@@ -34345,7 +34367,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data35)) {
+        if (!formats4(data35)) {
           const err129 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err129];
@@ -37114,7 +37136,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data6)) {
+        if (!formats4(data6)) {
           const err17 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -37176,7 +37198,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.currency;
     if (typeof data8 === "string") {
-      if (!formats2(data8)) {
+      if (!formats4(data8)) {
         const err23 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -37206,7 +37228,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data9 = data.rate_date;
       if (typeof data9 === "string") {
-        if (!formats2(data9)) {
+        if (!formats4(data9)) {
           const err26 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err26];
@@ -37293,7 +37315,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data12)) {
+              if (!formats4(data12)) {
                 const err33 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err33];
@@ -37395,7 +37417,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data14)) {
+              if (!formats4(data14)) {
                 const err41 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err41];
@@ -37497,7 +37519,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data16)) {
+              if (!formats4(data16)) {
                 const err49 = { instancePath: instancePath + "/filter[country][]/" + i2, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err49];
@@ -37599,7 +37621,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data18)) {
+              if (!formats4(data18)) {
                 const err57 = { instancePath: instancePath + "/filter[media_source_name][]/" + i3, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err57];
@@ -37701,7 +37723,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data20)) {
+              if (!formats4(data20)) {
                 const err65 = { instancePath: instancePath + "/filter[campaign_name][]/" + i4, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err65];
@@ -37803,7 +37825,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data22)) {
+              if (!formats4(data22)) {
                 const err73 = { instancePath: instancePath + "/filter[app_version][]/" + i5, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err73];
@@ -37905,7 +37927,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data24)) {
+              if (!formats4(data24)) {
                 const err81 = { instancePath: instancePath + "/filter[device_id][]/" + i6, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err81];
@@ -38007,7 +38029,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data26)) {
+              if (!formats4(data26)) {
                 const err89 = { instancePath: instancePath + "/filter[segment_id][]/" + i7, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err89];
@@ -38109,7 +38131,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data28)) {
+              if (!formats4(data28)) {
                 const err97 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i8, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err97];
@@ -39960,7 +39982,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err13 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -40022,7 +40044,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.currency;
     if (typeof data6 === "string") {
-      if (!formats2(data6)) {
+      if (!formats4(data6)) {
         const err19 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -40052,7 +40074,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rate_date !== void 0) {
       let data7 = data.rate_date;
       if (typeof data7 === "string") {
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err22 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -40139,7 +40161,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data10)) {
+              if (!formats4(data10)) {
                 const err29 = { instancePath: instancePath + "/filter[target_platform][]/" + i0, schemaPath: "#/properties/filter%5Btarget_platform%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err29];
@@ -40241,7 +40263,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data12)) {
+              if (!formats4(data12)) {
                 const err37 = { instancePath: instancePath + "/filter[product_id][]/" + i1, schemaPath: "#/properties/filter%5Bproduct_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err37];
@@ -40343,7 +40365,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data14)) {
+              if (!formats4(data14)) {
                 const err45 = { instancePath: instancePath + "/filter[country][]/" + i2, schemaPath: "#/properties/filter%5Bcountry%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err45];
@@ -40445,7 +40467,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data16)) {
+              if (!formats4(data16)) {
                 const err53 = { instancePath: instancePath + "/filter[media_source_name][]/" + i3, schemaPath: "#/properties/filter%5Bmedia_source_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err53];
@@ -40547,7 +40569,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data18)) {
+              if (!formats4(data18)) {
                 const err61 = { instancePath: instancePath + "/filter[campaign_name][]/" + i4, schemaPath: "#/properties/filter%5Bcampaign_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err61];
@@ -40649,7 +40671,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data20)) {
+              if (!formats4(data20)) {
                 const err69 = { instancePath: instancePath + "/filter[app_version][]/" + i5, schemaPath: "#/properties/filter%5Bapp_version%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err69];
@@ -40751,7 +40773,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data22)) {
+              if (!formats4(data22)) {
                 const err77 = { instancePath: instancePath + "/filter[device_id][]/" + i6, schemaPath: "#/properties/filter%5Bdevice_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err77];
@@ -40853,7 +40875,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data24)) {
+              if (!formats4(data24)) {
                 const err85 = { instancePath: instancePath + "/filter[segment_id][]/" + i7, schemaPath: "#/properties/filter%5Bsegment_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err85];
@@ -40955,7 +40977,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data26)) {
+              if (!formats4(data26)) {
                 const err93 = { instancePath: instancePath + "/filter[experiment_group_id][]/" + i8, schemaPath: "#/properties/filter%5Bexperiment_group_id%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err93];
@@ -42435,7 +42457,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -42504,7 +42526,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data2)) {
+      if (!formats4(data2)) {
         const err13 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -42529,7 +42551,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (typeof data4 === "string") {
-            if (!formats2(data4)) {
+            if (!formats4(data4)) {
               const err15 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err15];
@@ -42544,7 +42566,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
             for (let i0 = 0; i0 < len0; i0++) {
               let data5 = data4[i0];
               if (typeof data5 === "string") {
-                if (!formats2(data5)) {
+                if (!formats4(data5)) {
                   const err16 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1") + "/" + i0, schemaPath: "input:AnalyticsViewQuery/additionalProperties/items/format", keyword: "format", params: { format: "text" } };
                   if (vErrors === null) {
                     vErrors = [err16];
@@ -42820,7 +42842,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/view_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -43522,7 +43544,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err12 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -43655,7 +43677,7 @@ function validate251(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err8 = { instancePath: instancePath + "/text", schemaPath: "input:AnalyticsAnnotationInput/properties/text/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -43752,7 +43774,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/annotation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -45156,7 +45178,7 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/event_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -46401,7 +46423,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (typeof data5 === "string") {
-      if (!formats2(data5)) {
+      if (!formats4(data5)) {
         const err14 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -46769,7 +46791,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/export_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -48086,7 +48108,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err9 = { instancePath: instancePath + "/report_name", schemaPath: "#/properties/report_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -48108,7 +48130,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data1 = data.send_at;
       if (typeof data1 === "string") {
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err11 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -48313,7 +48335,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (!formats2(data8)) {
+                  if (!formats4(data8)) {
                     const err29 = { instancePath: instancePath + "/destinations/" + i0 + "/id", schemaPath: "input:ReportDestinationInput/properties/id/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err29];
@@ -48344,7 +48366,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                     }
                     errors++;
                   }
-                  if (!formats2(data9)) {
+                  if (!formats4(data9)) {
                     const err32 = { instancePath: instancePath + "/destinations/" + i0 + "/label", schemaPath: "input:ReportDestinationInput/properties/label/format", keyword: "format", params: { format: "text" } };
                     if (vErrors === null) {
                       vErrors = [err32];
@@ -48435,7 +48457,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data10)) {
+      if (!formats4(data10)) {
         const err41 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err41];
@@ -49037,7 +49059,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/report_id", schemaPath: "#/properties/report_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -50426,7 +50448,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -50558,7 +50580,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err17 = { instancePath: instancePath + "/filter[run_id]", schemaPath: "#/properties/filter%5Brun_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -50636,7 +50658,7 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/run_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -50743,7 +50765,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data1)) {
+              if (!formats4(data1)) {
                 const err4 = { instancePath: instancePath + "/destination_ids/" + i0, schemaPath: "input:ScheduledReportResend/properties/destination_ids/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err4];
@@ -51665,7 +51687,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -52105,7 +52127,7 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/integration_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -52741,7 +52763,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data0) {
           const _errs5 = errors;
           if (typeof key1 === "string") {
-            if (!formats2(key1)) {
+            if (!formats4(key1)) {
               const err2 = { instancePath: instancePath + "/settings", schemaPath: "input:IntegrationSettings/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
               if (vErrors === null) {
                 vErrors = [err2];
@@ -52839,7 +52861,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data2)) {
+              if (!formats4(data2)) {
                 const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err10];
@@ -52925,7 +52947,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(key2)) {
+            if (!formats4(key2)) {
               const err18 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err18];
@@ -52984,7 +53006,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data4)) {
+            if (!formats4(data4)) {
               const err24 = { instancePath: instancePath + "/event_mapping/" + key3.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:EventMapping/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err24];
@@ -53310,7 +53332,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data0)) {
+      if (!formats4(data0)) {
         const err3 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -54384,7 +54406,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -54545,7 +54567,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data5)) {
+              if (!formats4(data5)) {
                 const err18 = { instancePath: instancePath + "/filter[event_name][]/" + i1, schemaPath: "#/properties/filter%5Bevent_name%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err18];
@@ -54618,7 +54640,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data6)) {
+        if (!formats4(data6)) {
           const err25 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -54658,7 +54680,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err29 = { instancePath: instancePath + "/filter[replay_id]", schemaPath: "#/properties/filter%5Breplay_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err29];
@@ -55048,7 +55070,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data3)) {
+              if (!formats4(data3)) {
                 const err10 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err10];
@@ -58332,7 +58354,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -58402,7 +58424,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58516,7 +58538,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58568,7 +58590,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err12 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -58617,7 +58639,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err17 = { instancePath: instancePath + "/timezone", schemaPath: "#/properties/timezone/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -58795,7 +58817,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58903,7 +58925,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data3)) {
+              if (!formats4(data3)) {
                 const err16 = { instancePath: instancePath + "/event/" + i0, schemaPath: "#/properties/event/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err16];
@@ -58977,7 +58999,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err22 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -59029,7 +59051,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err27 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -59140,7 +59162,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59346,7 +59368,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59416,7 +59438,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err13 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -59521,7 +59543,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59591,7 +59613,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err14 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -59640,7 +59662,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err19 = { instancePath: instancePath + "/subject", schemaPath: "#/properties/subject/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -59680,7 +59702,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err23 = { instancePath: instancePath + "/text", schemaPath: "#/properties/text/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err23];
@@ -59776,7 +59798,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -59846,7 +59868,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err13 = { instancePath: instancePath + "/push", schemaPath: "#/properties/push/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -59942,7 +59964,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -60012,7 +60034,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err13 = { instancePath: instancePath + "/screen", schemaPath: "#/properties/screen/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -60117,7 +60139,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60187,7 +60209,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err14 = { instancePath: instancePath + "/entitlement_id", schemaPath: "#/properties/entitlement_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -60236,7 +60258,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err19 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -60342,7 +60364,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60403,7 +60425,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err13 = { instancePath: instancePath + "/key", schemaPath: "#/properties/key/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -60434,7 +60456,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err16 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -60521,7 +60543,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -60802,7 +60824,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
                   }
                   errors++;
                 }
-                if (!formats2(data3)) {
+                if (!formats4(data3)) {
                   const err9 = { instancePath: instancePath + "/initiators/" + i0 + "/uid", schemaPath: "input:AutomationInitiator/properties/uid/format", keyword: "format", params: { format: "text" } };
                   if (vErrors === null) {
                     vErrors = [err9];
@@ -60919,7 +60941,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data6)) {
+            if (!formats4(data6)) {
               const err20 = { instancePath: instancePath + "/actions/push", schemaPath: "#/properties/actions/properties/push/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err20];
@@ -60959,7 +60981,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data7)) {
+            if (!formats4(data7)) {
               const err24 = { instancePath: instancePath + "/actions/screen", schemaPath: "#/properties/actions/properties/screen/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err24];
@@ -61017,7 +61039,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data8)) {
+      if (!formats4(data8)) {
         const err30 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err30];
@@ -61287,7 +61309,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -61317,7 +61339,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data1)) {
+      if (!formats4(data1)) {
         const err9 = { instancePath: instancePath + "/caption", schemaPath: "#/properties/caption/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -61432,7 +61454,7 @@ function validate387(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/automation_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -63138,7 +63160,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -63270,7 +63292,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err17 = { instancePath: instancePath + "/filter[user_id]", schemaPath: "#/properties/filter%5Buser_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -64445,7 +64467,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err3 = { instancePath: instancePath + "/from_step", schemaPath: "input:AutomationReplayInput/properties/from_step/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -65201,7 +65223,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err5 = { instancePath: instancePath + "/name", schemaPath: "input:PushName/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -65241,7 +65263,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err9 = { instancePath: instancePath + "/body", schemaPath: "input:PushBody/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -65271,7 +65293,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data2)) {
+      if (!formats4(data2)) {
         const err12 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -65309,7 +65331,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data3)) {
+      if (!formats4(data3)) {
         const err16 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -65339,7 +65361,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!formats2(data4)) {
+      if (!formats4(data4)) {
         const err19 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -65363,7 +65385,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
       for (const key1 in data5) {
         const _errs16 = errors;
         if (typeof key1 === "string") {
-          if (!formats2(key1)) {
+          if (!formats4(key1)) {
             const err21 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
             if (vErrors === null) {
               vErrors = [err21];
@@ -65404,7 +65426,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
-          if (!formats2(data6)) {
+          if (!formats4(data6)) {
             const err25 = { instancePath: instancePath + "/data/" + key2.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/data/additionalProperties/format", keyword: "format", params: { format: "text" } };
             if (vErrors === null) {
               vErrors = [err25];
@@ -65443,7 +65465,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (typeof data7 === "string") {
-      if (!formats2(data7)) {
+      if (!formats4(data7)) {
         const err29 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err29];
@@ -65523,7 +65545,7 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err4 = { instancePath: instancePath + "/push_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err4];
@@ -65910,7 +65932,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err3 = { instancePath: instancePath + "/project_name", schemaPath: "#/properties/project_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -65950,7 +65972,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err7 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -65991,7 +66013,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err11 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -67083,7 +67105,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err5 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -67124,7 +67146,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err9 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -67165,7 +67187,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err13 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -67206,7 +67228,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data4)) {
+        if (!formats4(data4)) {
           const err17 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -67247,7 +67269,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data5)) {
+        if (!formats4(data5)) {
           const err21 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -67288,7 +67310,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data6)) {
+        if (!formats4(data6)) {
           const err25 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -67329,7 +67351,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
+        if (!formats4(data7)) {
           const err29 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err29];
@@ -67370,7 +67392,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data8)) {
+        if (!formats4(data8)) {
           const err33 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -67411,7 +67433,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data9)) {
+        if (!formats4(data9)) {
           const err37 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err37];
@@ -67452,7 +67474,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data10)) {
+        if (!formats4(data10)) {
           const err41 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err41];
@@ -67493,7 +67515,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data11)) {
+        if (!formats4(data11)) {
           const err45 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err45];
@@ -67534,7 +67556,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data12)) {
+        if (!formats4(data12)) {
           const err49 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err49];
@@ -67575,7 +67597,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data13)) {
+        if (!formats4(data13)) {
           const err53 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err53];
@@ -67616,7 +67638,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data14)) {
+        if (!formats4(data14)) {
           const err57 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err57];
@@ -67657,7 +67679,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data15)) {
+        if (!formats4(data15)) {
           const err61 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err61];
@@ -67698,7 +67720,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data16)) {
+        if (!formats4(data16)) {
           const err65 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -69276,7 +69298,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err2 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -70134,7 +70156,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -70212,7 +70234,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data3)) {
+              if (!formats4(data3)) {
                 const err12 = { instancePath: instancePath + "/filter[resource][]/" + i0, schemaPath: "#/properties/filter%5Bresource%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err12];
@@ -70314,7 +70336,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!formats2(data5)) {
+              if (!formats4(data5)) {
                 const err20 = { instancePath: instancePath + "/filter[operation][]/" + i1, schemaPath: "#/properties/filter%5Boperation%5D%5B%5D/then/items/format", keyword: "format", params: { format: "text" } };
                 if (vErrors === null) {
                   vErrors = [err20];
@@ -70470,7 +70492,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data8)) {
+        if (!formats4(data8)) {
           const err33 = { instancePath: instancePath + "/filter[resource_id]", schemaPath: "#/properties/filter%5Bresource_id%5D/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -70546,7 +70568,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate442;
-var schema735 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var schema735 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern286 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern287 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern289 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
@@ -70614,7 +70636,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data0)) {
+        if (!formats4(data0)) {
           const err6 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -70663,7 +70685,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data1)) {
+        if (!formats4(data1)) {
           const err11 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -70712,7 +70734,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data2)) {
+        if (!formats4(data2)) {
           const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -70752,7 +70774,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data3)) {
+        if (!formats4(data3)) {
           const err20 = { instancePath: instancePath + "/identity_id", schemaPath: "#/properties/identity_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -70780,11 +70802,11 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.happened_at !== void 0) {
-      let data4 = data.happened_at;
+    if (data.created_at !== void 0) {
+      let data4 = data.created_at;
       if (typeof data4 === "string") {
         if (!formats0(data4)) {
-          const err23 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/format", keyword: "format", params: { format: "date-time" } };
+          const err23 = { instancePath: instancePath + "/created_at", schemaPath: "#/properties/created_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -70793,7 +70815,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       } else {
-        const err24 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/type", keyword: "type", params: { type: "string" } };
+        const err24 = { instancePath: instancePath + "/created_at", schemaPath: "#/properties/created_at/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -70802,19 +70824,20 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.platform !== void 0) {
-      let data5 = data.platform;
-      if (typeof data5 !== "string") {
-        const err25 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
+    if (data.happened_at !== void 0) {
+      let data5 = data.happened_at;
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err25 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === "Paddle")) {
-        const err26 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema735.properties.platform.enum } };
+      } else {
+        const err26 = { instancePath: instancePath + "/happened_at", schemaPath: "#/properties/happened_at/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -70823,42 +70846,41 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.product_id !== void 0) {
-      let data6 = data.product_id;
-      if (typeof data6 === "string") {
-        if (func2(data6) > 255) {
-          const err27 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-        if (!formats2(data6)) {
-          const err28 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err28];
-          } else {
-            vErrors.push(err28);
-          }
-          errors++;
-        }
-      } else {
-        const err29 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+    if (data.platform !== void 0) {
+      let data6 = data.platform;
+      if (typeof data6 !== "string") {
+        const err27 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err29];
+          vErrors = [err27];
         } else {
-          vErrors.push(err29);
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+      if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema735.properties.platform.enum } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
         }
         errors++;
       }
     }
-    if (data.old_product_id !== void 0) {
-      let data7 = data.old_product_id;
+    if (data.product_id !== void 0) {
+      let data7 = data.product_id;
       if (typeof data7 === "string") {
         if (func2(data7) > 255) {
-          const err30 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err29 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (!formats4(data7)) {
+          const err30 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err30];
           } else {
@@ -70866,30 +70888,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data7)) {
-          const err31 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err31];
-          } else {
-            vErrors.push(err31);
-          }
-          errors++;
-        }
       } else {
-        const err32 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/type", keyword: "type", params: { type: "string" } };
+        const err31 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err32];
+          vErrors = [err31];
         } else {
-          vErrors.push(err32);
+          vErrors.push(err31);
         }
         errors++;
       }
     }
-    if (data.new_product_id !== void 0) {
-      let data8 = data.new_product_id;
+    if (data.old_product_id !== void 0) {
+      let data8 = data.old_product_id;
       if (typeof data8 === "string") {
         if (func2(data8) > 255) {
-          const err33 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err32 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (!formats4(data8)) {
+          const err33 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err33];
           } else {
@@ -70897,30 +70919,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data8)) {
-          const err34 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err34];
-          } else {
-            vErrors.push(err34);
-          }
-          errors++;
-        }
       } else {
-        const err35 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/type", keyword: "type", params: { type: "string" } };
+        const err34 = { instancePath: instancePath + "/old_product_id", schemaPath: "#/properties/old_product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err35];
+          vErrors = [err34];
         } else {
-          vErrors.push(err35);
+          vErrors.push(err34);
         }
         errors++;
       }
     }
-    if (data.subscription_group !== void 0) {
-      let data9 = data.subscription_group;
+    if (data.new_product_id !== void 0) {
+      let data9 = data.new_product_id;
       if (typeof data9 === "string") {
         if (func2(data9) > 255) {
-          const err36 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          const err35 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err35];
+          } else {
+            vErrors.push(err35);
+          }
+          errors++;
+        }
+        if (!formats4(data9)) {
+          const err36 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -70928,30 +70950,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data9)) {
-          const err37 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err37];
-          } else {
-            vErrors.push(err37);
-          }
-          errors++;
-        }
       } else {
-        const err38 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/type", keyword: "type", params: { type: "string" } };
+        const err37 = { instancePath: instancePath + "/new_product_id", schemaPath: "#/properties/new_product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err38];
+          vErrors = [err37];
         } else {
-          vErrors.push(err38);
+          vErrors.push(err37);
         }
         errors++;
       }
     }
-    if (data.screen_id !== void 0) {
-      let data10 = data.screen_id;
+    if (data.subscription_group !== void 0) {
+      let data10 = data.subscription_group;
       if (typeof data10 === "string") {
-        if (func2(data10) > 256) {
-          const err39 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+        if (func2(data10) > 255) {
+          const err38 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err38];
+          } else {
+            vErrors.push(err38);
+          }
+          errors++;
+        }
+        if (!formats4(data10)) {
+          const err39 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -70959,75 +70981,75 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!formats2(data10)) {
-          const err40 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
+      } else {
+        const err40 = { instancePath: instancePath + "/subscription_group", schemaPath: "#/properties/subscription_group/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+    }
+    if (data.screen_id !== void 0) {
+      let data11 = data.screen_id;
+      if (typeof data11 === "string") {
+        if (func2(data11) > 256) {
+          const err41 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
           if (vErrors === null) {
-            vErrors = [err40];
+            vErrors = [err41];
           } else {
-            vErrors.push(err40);
+            vErrors.push(err41);
+          }
+          errors++;
+        }
+        if (!formats4(data11)) {
+          const err42 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err42];
+          } else {
+            vErrors.push(err42);
           }
           errors++;
         }
       } else {
-        const err41 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: "string" } };
+        const err43 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err41];
+          vErrors = [err43];
         } else {
-          vErrors.push(err41);
+          vErrors.push(err43);
         }
         errors++;
       }
     }
     if (data.transaction !== void 0) {
-      let data11 = data.transaction;
-      if (data11 && typeof data11 == "object" && !Array.isArray(data11)) {
-        for (const key1 in data11) {
+      let data12 = data.transaction;
+      if (data12 && typeof data12 == "object" && !Array.isArray(data12)) {
+        for (const key1 in data12) {
           if (!(key1 === "transaction_id" || key1 === "original_transaction_id" || key1 === "transaction_date" || key1 === "expires_at" || key1 === "grace_period_expires_at")) {
-            const err42 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            const err44 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
             if (vErrors === null) {
-              vErrors = [err42];
+              vErrors = [err44];
             } else {
-              vErrors.push(err42);
+              vErrors.push(err44);
             }
             errors++;
           }
         }
-        if (data11.transaction_id !== void 0) {
-          let data12 = data11.transaction_id;
-          if (typeof data12 === "string") {
-            if (func2(data12) > 255) {
-              const err43 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err43];
-              } else {
-                vErrors.push(err43);
-              }
-              errors++;
-            }
-            if (!formats2(data12)) {
-              const err44 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err44];
-              } else {
-                vErrors.push(err44);
-              }
-              errors++;
-            }
-          } else {
-            const err45 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err45];
-            } else {
-              vErrors.push(err45);
-            }
-            errors++;
-          }
-        }
-        if (data11.original_transaction_id !== void 0) {
-          let data13 = data11.original_transaction_id;
+        if (data12.transaction_id !== void 0) {
+          let data13 = data12.transaction_id;
           if (typeof data13 === "string") {
             if (func2(data13) > 255) {
-              const err46 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err45 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err45];
+              } else {
+                vErrors.push(err45);
+              }
+              errors++;
+            }
+            if (!formats4(data13)) {
+              const err46 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err46];
               } else {
@@ -71035,30 +71057,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data13)) {
-              const err47 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err47];
-              } else {
-                vErrors.push(err47);
-              }
-              errors++;
-            }
           } else {
-            const err48 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
+            const err47 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err48];
+              vErrors = [err47];
             } else {
-              vErrors.push(err48);
+              vErrors.push(err47);
             }
             errors++;
           }
         }
-        if (data11.transaction_date !== void 0) {
-          let data14 = data11.transaction_date;
+        if (data12.original_transaction_id !== void 0) {
+          let data14 = data12.original_transaction_id;
           if (typeof data14 === "string") {
-            if (!formats0(data14)) {
-              const err49 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
+            if (func2(data14) > 255) {
+              const err48 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err48];
+              } else {
+                vErrors.push(err48);
+              }
+              errors++;
+            }
+            if (!formats4(data14)) {
+              const err49 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err49];
               } else {
@@ -71067,7 +71089,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err50 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
+            const err50 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err50];
             } else {
@@ -71076,11 +71098,11 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data11.expires_at !== void 0) {
-          let data15 = data11.expires_at;
+        if (data12.transaction_date !== void 0) {
+          let data15 = data12.transaction_date;
           if (typeof data15 === "string") {
             if (!formats0(data15)) {
-              const err51 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+              const err51 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err51];
               } else {
@@ -71089,7 +71111,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err52 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+            const err52 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err52];
             } else {
@@ -71098,11 +71120,11 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data11.grace_period_expires_at !== void 0) {
-          let data16 = data11.grace_period_expires_at;
+        if (data12.expires_at !== void 0) {
+          let data16 = data12.expires_at;
           if (typeof data16 === "string") {
             if (!formats0(data16)) {
-              const err53 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+              const err53 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err53];
               } else {
@@ -71111,7 +71133,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err54 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
+            const err54 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err54];
             } else {
@@ -71120,52 +71142,52 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
+        if (data12.grace_period_expires_at !== void 0) {
+          let data17 = data12.grace_period_expires_at;
+          if (typeof data17 === "string") {
+            if (!formats0(data17)) {
+              const err55 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+              if (vErrors === null) {
+                vErrors = [err55];
+              } else {
+                vErrors.push(err55);
+              }
+              errors++;
+            }
+          } else {
+            const err56 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err56];
+            } else {
+              vErrors.push(err56);
+            }
+            errors++;
+          }
+        }
       } else {
-        const err55 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
+        const err57 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err55];
+          vErrors = [err57];
         } else {
-          vErrors.push(err55);
+          vErrors.push(err57);
         }
         errors++;
       }
     }
     if (data.price !== void 0) {
-      let data17 = data.price;
-      if (typeof data17 === "string") {
-        if (!formats2(data17)) {
-          const err56 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err56];
-          } else {
-            vErrors.push(err56);
-          }
-          errors++;
-        }
-        if (!pattern289.test(data17)) {
-          const err57 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err57];
-          } else {
-            vErrors.push(err57);
-          }
-          errors++;
-        }
-      } else {
-        const err58 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err58];
-        } else {
-          vErrors.push(err58);
-        }
-        errors++;
-      }
-    }
-    if (data.currency !== void 0) {
-      let data18 = data.currency;
+      let data18 = data.price;
       if (typeof data18 === "string") {
-        if (!formats2(data18)) {
-          const err59 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+        if (!formats4(data18)) {
+          const err58 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err58];
+          } else {
+            vErrors.push(err58);
+          }
+          errors++;
+        }
+        if (!pattern289.test(data18)) {
+          const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -71173,30 +71195,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern41.test(data18)) {
-          const err60 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
-          if (vErrors === null) {
-            vErrors = [err60];
-          } else {
-            vErrors.push(err60);
-          }
-          errors++;
-        }
       } else {
-        const err61 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err60 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err61];
+          vErrors = [err60];
         } else {
-          vErrors.push(err61);
+          vErrors.push(err60);
         }
         errors++;
       }
     }
-    if (data.proceeds !== void 0) {
-      let data19 = data.proceeds;
+    if (data.currency !== void 0) {
+      let data19 = data.currency;
       if (typeof data19 === "string") {
-        if (!formats2(data19)) {
-          const err62 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
+        if (!formats4(data19)) {
+          const err61 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+        if (!pattern41.test(data19)) {
+          const err62 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -71204,30 +71226,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data19)) {
-          const err63 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err63];
-          } else {
-            vErrors.push(err63);
-          }
-          errors++;
-        }
       } else {
-        const err64 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
+        const err63 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err64];
+          vErrors = [err63];
         } else {
-          vErrors.push(err64);
+          vErrors.push(err63);
         }
         errors++;
       }
     }
-    if (data.price_usd !== void 0) {
-      let data20 = data.price_usd;
+    if (data.proceeds !== void 0) {
+      let data20 = data.proceeds;
       if (typeof data20 === "string") {
-        if (!formats2(data20)) {
-          const err65 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
+        if (!formats4(data20)) {
+          const err64 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err64];
+          } else {
+            vErrors.push(err64);
+          }
+          errors++;
+        }
+        if (!pattern289.test(data20)) {
+          const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -71235,30 +71257,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data20)) {
-          const err66 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err66];
-          } else {
-            vErrors.push(err66);
-          }
-          errors++;
-        }
       } else {
-        const err67 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
+        const err66 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err67];
+          vErrors = [err66];
         } else {
-          vErrors.push(err67);
+          vErrors.push(err66);
         }
         errors++;
       }
     }
-    if (data.proceeds_usd !== void 0) {
-      let data21 = data.proceeds_usd;
+    if (data.price_usd !== void 0) {
+      let data21 = data.price_usd;
       if (typeof data21 === "string") {
-        if (!formats2(data21)) {
-          const err68 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
+        if (!formats4(data21)) {
+          const err67 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err67];
+          } else {
+            vErrors.push(err67);
+          }
+          errors++;
+        }
+        if (!pattern289.test(data21)) {
+          const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err68];
           } else {
@@ -71266,75 +71288,75 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data21)) {
-          const err69 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+      } else {
+        const err69 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err69];
+        } else {
+          vErrors.push(err69);
+        }
+        errors++;
+      }
+    }
+    if (data.proceeds_usd !== void 0) {
+      let data22 = data.proceeds_usd;
+      if (typeof data22 === "string") {
+        if (!formats4(data22)) {
+          const err70 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
-            vErrors = [err69];
+            vErrors = [err70];
           } else {
-            vErrors.push(err69);
+            vErrors.push(err70);
+          }
+          errors++;
+        }
+        if (!pattern289.test(data22)) {
+          const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err71];
+          } else {
+            vErrors.push(err71);
           }
           errors++;
         }
       } else {
-        const err70 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
+        const err72 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err70];
+          vErrors = [err72];
         } else {
-          vErrors.push(err70);
+          vErrors.push(err72);
         }
         errors++;
       }
     }
     if (data.device !== void 0) {
-      let data22 = data.device;
-      if (data22 && typeof data22 == "object" && !Array.isArray(data22)) {
-        for (const key2 in data22) {
+      let data23 = data.device;
+      if (data23 && typeof data23 == "object" && !Array.isArray(data23)) {
+        for (const key2 in data23) {
           if (!(key2 === "id" || key2 === "model" || key2 === "advertiser_id" || key2 === "os_version" || key2 === "locale" || key2 === "country" || key2 === "ip")) {
-            const err71 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            const err73 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
             if (vErrors === null) {
-              vErrors = [err71];
+              vErrors = [err73];
             } else {
-              vErrors.push(err71);
+              vErrors.push(err73);
             }
             errors++;
           }
         }
-        if (data22.id !== void 0) {
-          let data23 = data22.id;
-          if (typeof data23 === "string") {
-            if (func2(data23) > 255) {
-              const err72 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err72];
-              } else {
-                vErrors.push(err72);
-              }
-              errors++;
-            }
-            if (!formats2(data23)) {
-              const err73 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err73];
-              } else {
-                vErrors.push(err73);
-              }
-              errors++;
-            }
-          } else {
-            const err74 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err74];
-            } else {
-              vErrors.push(err74);
-            }
-            errors++;
-          }
-        }
-        if (data22.model !== void 0) {
-          let data24 = data22.model;
+        if (data23.id !== void 0) {
+          let data24 = data23.id;
           if (typeof data24 === "string") {
             if (func2(data24) > 255) {
-              const err75 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err74 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err74];
+              } else {
+                vErrors.push(err74);
+              }
+              errors++;
+            }
+            if (!formats4(data24)) {
+              const err75 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err75];
               } else {
@@ -71342,30 +71364,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data24)) {
-              const err76 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err76];
-              } else {
-                vErrors.push(err76);
-              }
-              errors++;
-            }
           } else {
-            const err77 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
+            const err76 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err77];
+              vErrors = [err76];
             } else {
-              vErrors.push(err77);
+              vErrors.push(err76);
             }
             errors++;
           }
         }
-        if (data22.advertiser_id !== void 0) {
-          let data25 = data22.advertiser_id;
+        if (data23.model !== void 0) {
+          let data25 = data23.model;
           if (typeof data25 === "string") {
             if (func2(data25) > 255) {
-              const err78 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err77 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err77];
+              } else {
+                vErrors.push(err77);
+              }
+              errors++;
+            }
+            if (!formats4(data25)) {
+              const err78 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err78];
               } else {
@@ -71373,30 +71395,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data25)) {
-              const err79 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err79];
-              } else {
-                vErrors.push(err79);
-              }
-              errors++;
-            }
           } else {
-            const err80 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
+            const err79 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err80];
+              vErrors = [err79];
             } else {
-              vErrors.push(err80);
+              vErrors.push(err79);
             }
             errors++;
           }
         }
-        if (data22.os_version !== void 0) {
-          let data26 = data22.os_version;
+        if (data23.advertiser_id !== void 0) {
+          let data26 = data23.advertiser_id;
           if (typeof data26 === "string") {
             if (func2(data26) > 255) {
-              const err81 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err80 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err80];
+              } else {
+                vErrors.push(err80);
+              }
+              errors++;
+            }
+            if (!formats4(data26)) {
+              const err81 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err81];
               } else {
@@ -71404,30 +71426,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data26)) {
-              const err82 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err82];
-              } else {
-                vErrors.push(err82);
-              }
-              errors++;
-            }
           } else {
-            const err83 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
+            const err82 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err83];
+              vErrors = [err82];
             } else {
-              vErrors.push(err83);
+              vErrors.push(err82);
             }
             errors++;
           }
         }
-        if (data22.locale !== void 0) {
-          let data27 = data22.locale;
+        if (data23.os_version !== void 0) {
+          let data27 = data23.os_version;
           if (typeof data27 === "string") {
             if (func2(data27) > 255) {
-              const err84 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err83 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err83];
+              } else {
+                vErrors.push(err83);
+              }
+              errors++;
+            }
+            if (!formats4(data27)) {
+              const err84 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err84];
               } else {
@@ -71435,30 +71457,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data27)) {
-              const err85 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err85];
-              } else {
-                vErrors.push(err85);
-              }
-              errors++;
-            }
           } else {
-            const err86 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
+            const err85 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err86];
+              vErrors = [err85];
             } else {
-              vErrors.push(err86);
+              vErrors.push(err85);
             }
             errors++;
           }
         }
-        if (data22.country !== void 0) {
-          let data28 = data22.country;
+        if (data23.locale !== void 0) {
+          let data28 = data23.locale;
           if (typeof data28 === "string") {
-            if (!formats2(data28)) {
-              const err87 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
+            if (func2(data28) > 255) {
+              const err86 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err86];
+              } else {
+                vErrors.push(err86);
+              }
+              errors++;
+            }
+            if (!formats4(data28)) {
+              const err87 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err87];
               } else {
@@ -71466,30 +71488,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern88.test(data28)) {
-              const err88 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
-              if (vErrors === null) {
-                vErrors = [err88];
-              } else {
-                vErrors.push(err88);
-              }
-              errors++;
-            }
           } else {
-            const err89 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
+            const err88 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err89];
+              vErrors = [err88];
             } else {
-              vErrors.push(err89);
+              vErrors.push(err88);
             }
             errors++;
           }
         }
-        if (data22.ip !== void 0) {
-          let data29 = data22.ip;
+        if (data23.country !== void 0) {
+          let data29 = data23.country;
           if (typeof data29 === "string") {
-            if (func2(data29) > 255) {
-              const err90 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (!formats4(data29)) {
+              const err89 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err89];
+              } else {
+                vErrors.push(err89);
+              }
+              errors++;
+            }
+            if (!pattern88.test(data29)) {
+              const err90 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err90];
               } else {
@@ -71497,41 +71519,39 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data29)) {
-              const err91 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err91];
-              } else {
-                vErrors.push(err91);
-              }
-              errors++;
-            }
           } else {
-            const err92 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
+            const err91 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err92];
+              vErrors = [err91];
             } else {
-              vErrors.push(err92);
+              vErrors.push(err91);
             }
             errors++;
           }
         }
-      } else {
-        const err93 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err93];
-        } else {
-          vErrors.push(err93);
-        }
-        errors++;
-      }
-    }
-    if (data.app !== void 0) {
-      let data30 = data.app;
-      if (data30 && typeof data30 == "object" && !Array.isArray(data30)) {
-        for (const key3 in data30) {
-          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
-            const err94 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+        if (data23.ip !== void 0) {
+          let data30 = data23.ip;
+          if (typeof data30 === "string") {
+            if (func2(data30) > 255) {
+              const err92 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err92];
+              } else {
+                vErrors.push(err92);
+              }
+              errors++;
+            }
+            if (!formats4(data30)) {
+              const err93 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err93];
+              } else {
+                vErrors.push(err93);
+              }
+              errors++;
+            }
+          } else {
+            const err94 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err94];
             } else {
@@ -71540,42 +71560,44 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data30.id !== void 0) {
-          let data31 = data30.id;
-          if (typeof data31 === "string") {
-            if (func2(data31) > 255) {
-              const err95 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err95];
-              } else {
-                vErrors.push(err95);
-              }
-              errors++;
-            }
-            if (!formats2(data31)) {
-              const err96 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err96];
-              } else {
-                vErrors.push(err96);
-              }
-              errors++;
-            }
-          } else {
-            const err97 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err95 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err95];
+        } else {
+          vErrors.push(err95);
+        }
+        errors++;
+      }
+    }
+    if (data.app !== void 0) {
+      let data31 = data.app;
+      if (data31 && typeof data31 == "object" && !Array.isArray(data31)) {
+        for (const key3 in data31) {
+          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
+            const err96 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
             if (vErrors === null) {
-              vErrors = [err97];
+              vErrors = [err96];
             } else {
-              vErrors.push(err97);
+              vErrors.push(err96);
             }
             errors++;
           }
         }
-        if (data30.name !== void 0) {
-          let data32 = data30.name;
+        if (data31.id !== void 0) {
+          let data32 = data31.id;
           if (typeof data32 === "string") {
             if (func2(data32) > 255) {
-              const err98 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err97 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err97];
+              } else {
+                vErrors.push(err97);
+              }
+              errors++;
+            }
+            if (!formats4(data32)) {
+              const err98 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err98];
               } else {
@@ -71583,30 +71605,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data32)) {
-              const err99 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err99];
-              } else {
-                vErrors.push(err99);
-              }
-              errors++;
-            }
           } else {
-            const err100 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
+            const err99 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err100];
+              vErrors = [err99];
             } else {
-              vErrors.push(err100);
+              vErrors.push(err99);
             }
             errors++;
           }
         }
-        if (data30.version !== void 0) {
-          let data33 = data30.version;
+        if (data31.name !== void 0) {
+          let data33 = data31.name;
           if (typeof data33 === "string") {
             if (func2(data33) > 255) {
-              const err101 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err100 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err100];
+              } else {
+                vErrors.push(err100);
+              }
+              errors++;
+            }
+            if (!formats4(data33)) {
+              const err101 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err101];
               } else {
@@ -71614,30 +71636,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data33)) {
-              const err102 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err102];
-              } else {
-                vErrors.push(err102);
-              }
-              errors++;
-            }
           } else {
-            const err103 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
+            const err102 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err103];
+              vErrors = [err102];
             } else {
-              vErrors.push(err103);
+              vErrors.push(err102);
             }
             errors++;
           }
         }
-        if (data30.sdk_version !== void 0) {
-          let data34 = data30.sdk_version;
+        if (data31.version !== void 0) {
+          let data34 = data31.version;
           if (typeof data34 === "string") {
             if (func2(data34) > 255) {
-              const err104 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err103 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err103];
+              } else {
+                vErrors.push(err103);
+              }
+              errors++;
+            }
+            if (!formats4(data34)) {
+              const err104 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err104];
               } else {
@@ -71645,41 +71667,39 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data34)) {
-              const err105 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err105];
-              } else {
-                vErrors.push(err105);
-              }
-              errors++;
-            }
           } else {
-            const err106 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
+            const err105 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err106];
+              vErrors = [err105];
             } else {
-              vErrors.push(err106);
+              vErrors.push(err105);
             }
             errors++;
           }
         }
-      } else {
-        const err107 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err107];
-        } else {
-          vErrors.push(err107);
-        }
-        errors++;
-      }
-    }
-    if (data.attribution !== void 0) {
-      let data35 = data.attribution;
-      if (data35 && typeof data35 == "object" && !Array.isArray(data35)) {
-        for (const key4 in data35) {
-          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
-            const err108 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
+        if (data31.sdk_version !== void 0) {
+          let data35 = data31.sdk_version;
+          if (typeof data35 === "string") {
+            if (func2(data35) > 255) {
+              const err106 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err106];
+              } else {
+                vErrors.push(err106);
+              }
+              errors++;
+            }
+            if (!formats4(data35)) {
+              const err107 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err107];
+              } else {
+                vErrors.push(err107);
+              }
+              errors++;
+            }
+          } else {
+            const err108 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err108];
             } else {
@@ -71688,42 +71708,44 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data35.media_source !== void 0) {
-          let data36 = data35.media_source;
-          if (typeof data36 === "string") {
-            if (func2(data36) > 255) {
-              const err109 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err109];
-              } else {
-                vErrors.push(err109);
-              }
-              errors++;
-            }
-            if (!formats2(data36)) {
-              const err110 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err110];
-              } else {
-                vErrors.push(err110);
-              }
-              errors++;
-            }
-          } else {
-            const err111 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err109 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err109];
+        } else {
+          vErrors.push(err109);
+        }
+        errors++;
+      }
+    }
+    if (data.attribution !== void 0) {
+      let data36 = data.attribution;
+      if (data36 && typeof data36 == "object" && !Array.isArray(data36)) {
+        for (const key4 in data36) {
+          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
+            const err110 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
             if (vErrors === null) {
-              vErrors = [err111];
+              vErrors = [err110];
             } else {
-              vErrors.push(err111);
+              vErrors.push(err110);
             }
             errors++;
           }
         }
-        if (data35.campaign !== void 0) {
-          let data37 = data35.campaign;
+        if (data36.media_source !== void 0) {
+          let data37 = data36.media_source;
           if (typeof data37 === "string") {
             if (func2(data37) > 255) {
-              const err112 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err111 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err111];
+              } else {
+                vErrors.push(err111);
+              }
+              errors++;
+            }
+            if (!formats4(data37)) {
+              const err112 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err112];
               } else {
@@ -71731,30 +71753,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data37)) {
-              const err113 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err113];
-              } else {
-                vErrors.push(err113);
-              }
-              errors++;
-            }
           } else {
-            const err114 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
+            const err113 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err114];
+              vErrors = [err113];
             } else {
-              vErrors.push(err114);
+              vErrors.push(err113);
             }
             errors++;
           }
         }
-        if (data35.ad_set !== void 0) {
-          let data38 = data35.ad_set;
+        if (data36.campaign !== void 0) {
+          let data38 = data36.campaign;
           if (typeof data38 === "string") {
             if (func2(data38) > 255) {
-              const err115 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err114 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err114];
+              } else {
+                vErrors.push(err114);
+              }
+              errors++;
+            }
+            if (!formats4(data38)) {
+              const err115 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err115];
               } else {
@@ -71762,30 +71784,30 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data38)) {
-              const err116 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err116];
-              } else {
-                vErrors.push(err116);
-              }
-              errors++;
-            }
           } else {
-            const err117 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
+            const err116 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err117];
+              vErrors = [err116];
             } else {
-              vErrors.push(err117);
+              vErrors.push(err116);
             }
             errors++;
           }
         }
-        if (data35.ad !== void 0) {
-          let data39 = data35.ad;
+        if (data36.ad_set !== void 0) {
+          let data39 = data36.ad_set;
           if (typeof data39 === "string") {
             if (func2(data39) > 255) {
-              const err118 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              const err117 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err117];
+              } else {
+                vErrors.push(err117);
+              }
+              errors++;
+            }
+            if (!formats4(data39)) {
+              const err118 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err118];
               } else {
@@ -71793,70 +71815,74 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats2(data39)) {
-              const err119 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
+          } else {
+            const err119 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err119];
+            } else {
+              vErrors.push(err119);
+            }
+            errors++;
+          }
+        }
+        if (data36.ad !== void 0) {
+          let data40 = data36.ad;
+          if (typeof data40 === "string") {
+            if (func2(data40) > 255) {
+              const err120 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
-                vErrors = [err119];
+                vErrors = [err120];
               } else {
-                vErrors.push(err119);
+                vErrors.push(err120);
+              }
+              errors++;
+            }
+            if (!formats4(data40)) {
+              const err121 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err121];
+              } else {
+                vErrors.push(err121);
               }
               errors++;
             }
           } else {
-            const err120 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
+            const err122 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err120];
+              vErrors = [err122];
             } else {
-              vErrors.push(err120);
+              vErrors.push(err122);
             }
             errors++;
           }
         }
       } else {
-        const err121 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
+        const err123 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err121];
+          vErrors = [err123];
         } else {
-          vErrors.push(err121);
+          vErrors.push(err123);
         }
         errors++;
       }
     }
     if (data.properties !== void 0) {
-      let data40 = data.properties;
-      if (data40 && typeof data40 == "object" && !Array.isArray(data40)) {
-        if (Object.keys(data40).length > 100) {
-          const err122 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
+      let data41 = data.properties;
+      if (data41 && typeof data41 == "object" && !Array.isArray(data41)) {
+        if (Object.keys(data41).length > 100) {
+          const err124 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
           if (vErrors === null) {
-            vErrors = [err122];
+            vErrors = [err124];
           } else {
-            vErrors.push(err122);
+            vErrors.push(err124);
           }
           errors++;
         }
-        for (const key5 in data40) {
-          const _errs92 = errors;
+        for (const key5 in data41) {
+          const _errs94 = errors;
           if (typeof key5 === "string") {
             if (func2(key5) > 80) {
-              const err123 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err123];
-              } else {
-                vErrors.push(err123);
-              }
-              errors++;
-            }
-            if (func2(key5) < 1) {
-              const err124 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err124];
-              } else {
-                vErrors.push(err124);
-              }
-              errors++;
-            }
-            if (!formats2(key5)) {
-              const err125 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
+              const err125 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
               if (vErrors === null) {
                 vErrors = [err125];
               } else {
@@ -71864,30 +71890,26 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (func2(key5) < 1) {
+              const err126 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err126];
+              } else {
+                vErrors.push(err126);
+              }
+              errors++;
+            }
+            if (!formats4(key5)) {
+              const err127 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err127];
+              } else {
+                vErrors.push(err127);
+              }
+              errors++;
+            }
           } else {
-            const err126 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
-            if (vErrors === null) {
-              vErrors = [err126];
-            } else {
-              vErrors.push(err126);
-            }
-            errors++;
-          }
-          var valid9 = _errs92 === errors;
-          if (!valid9) {
-            const err127 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
-            if (vErrors === null) {
-              vErrors = [err127];
-            } else {
-              vErrors.push(err127);
-            }
-            errors++;
-          }
-        }
-        for (const key6 in data40) {
-          let data41 = data40[key6];
-          if (typeof data41 !== "string" && !(typeof data41 == "number" && isFinite(data41)) && typeof data41 !== "boolean") {
-            const err128 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema735.properties.properties.additionalProperties.type } };
+            const err128 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
             if (vErrors === null) {
               vErrors = [err128];
             } else {
@@ -71895,43 +71917,65 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
-          if (typeof data41 === "string") {
-            if (func2(data41) > 1024) {
-              const err129 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          var valid9 = _errs94 === errors;
+          if (!valid9) {
+            const err129 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
+            if (vErrors === null) {
+              vErrors = [err129];
+            } else {
+              vErrors.push(err129);
+            }
+            errors++;
+          }
+        }
+        for (const key6 in data41) {
+          let data42 = data41[key6];
+          if (typeof data42 !== "string" && !(typeof data42 == "number" && isFinite(data42)) && typeof data42 !== "boolean") {
+            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema735.properties.properties.additionalProperties.type } };
+            if (vErrors === null) {
+              vErrors = [err130];
+            } else {
+              vErrors.push(err130);
+            }
+            errors++;
+          }
+          if (typeof data42 === "string") {
+            if (func2(data42) > 1024) {
+              const err131 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
               if (vErrors === null) {
-                vErrors = [err129];
+                vErrors = [err131];
               } else {
-                vErrors.push(err129);
+                vErrors.push(err131);
               }
               errors++;
             }
-            if (!formats2(data41)) {
-              const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
+            if (!formats4(data42)) {
+              const err132 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
-                vErrors = [err130];
+                vErrors = [err132];
               } else {
-                vErrors.push(err130);
+                vErrors.push(err132);
               }
               errors++;
             }
           }
         }
       } else {
-        const err131 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
+        const err133 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err131];
+          vErrors = [err133];
         } else {
-          vErrors.push(err131);
+          vErrors.push(err133);
         }
         errors++;
       }
     }
   } else {
-    const err132 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err134 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err132];
+      vErrors = [err134];
     } else {
-      vErrors.push(err132);
+      vErrors.push(err134);
     }
     errors++;
   }
