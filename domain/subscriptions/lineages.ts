@@ -1,6 +1,7 @@
 import { chain, type Link } from './access-periods.ts'
 import type { Period } from './period.ts'
 import { type PostedFact, type PostedPeriod, postedPeriods } from './posted.ts'
+import { byItem } from './posted-items.ts'
 import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from './purchase.ts'
 import { periodOf } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
@@ -36,7 +37,7 @@ function groupByLineage(purchases: PurchaseRow[], posted: PostedFact[]): Sources
     if (!purchase.is_subscription || purchase.is_family_shared) continue
     groupOf(purchase.user_id!, TARGET_PLATFORM[purchase.platform], purchase.lineage_name).purchases.push(purchase)
   }
-  for (const fact of posted) groupOf(fact.user_id, fact.platform ?? '', fact.lineage).posted.push(fact)
+  for (const fact of byItem(posted)) groupOf(fact.user_id, fact.platform ?? '', fact.lineage).posted.push(fact)
   return [...groups.values()]
 }
 

@@ -10,6 +10,7 @@ export type PostedFact = {
   user_id: string
   platform: string | null
   lineage: string
+  product: string | null
   name: string
   at: number
   begins: number
@@ -83,8 +84,9 @@ export const NOT_SUPERSEDED = `((select 1 from purchases where environment = $1 
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-/** The columns of a `PostedFact`, of the event `e`; its amount as a text. */
-export const POSTED_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, '') as lineage, e.name,
+/** The columns of a `PostedFact`, of the event `e`; its amount as a text. Without any id, a user has one subscription per product. */
+export const POSTED_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, 'product ' || e.product_id, '') as lineage,
+  e.product_id as product, e.name,
   ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
   ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace, e.transaction_id as transaction,
   abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id`
@@ -122,6 +124,7 @@ const refunds = new Set<string>(REFUND_FACTS)
 const isRefund = ({ name }: PostedFact): boolean => refunds.has(name)
 
 const BEGINS = new Set<string>(PERIOD_FACTS)
+export const beginsPeriod = ({ name }: PostedFact): boolean => BEGINS.has(name)
 
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
 
