@@ -1,14 +1,12 @@
 import { compareAmounts, minus, plus } from '../events/money.ts'
 import { creditedAmount } from '../subscriptions/credits.ts'
 import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
-import { periodOf } from '../subscriptions/recorded.ts'
+import { isTrialPurchase, periodOf } from '../subscriptions/recorded.ts'
 import { refundedAmount } from '../subscriptions/refund-parts.ts'
 import { type Emission, toldOnce } from './emit.ts'
 
 // The events of what is stated about a purchase: auto-renew off and on, billing retry, refund. What is stated is counted, and what the log has is counted:
 // the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
-
-const isTrial = ({ amount }: PurchaseRow) => compareAmounts(amount, '0') === 0
 
 /** How often the purchases' events of a kind are in the log. */
 const timesTold = (purchases: PurchaseRow[], told: string): number =>
@@ -18,7 +16,7 @@ type Step = { purchase: PurchaseRow; at: number; slug: string }
 
 /** Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. */
 const switches = (purchase: PurchaseRow): Step[] => {
-  const of = isTrial(purchase) ? 'trial' : 'subscription'
+  const of = isTrialPurchase(purchase) ? 'trial' : 'subscription'
   return periodOf(purchase).autoRenewChanges.map((at, i) => ({ purchase, at, slug: i % 2 === 0 ? `${of}_canceled` : `${of}_uncanceled` }))
 }
 
@@ -54,7 +52,7 @@ function renewalSwitches(purchases: PurchaseRow[], isWaiting: (purchase: Purchas
 function retry(purchase: PurchaseRow): Emission[] {
   const at = purchase.first_retry_at ?? purchase.billing_retry_at
   if (at === null) return []
-  const slug = isTrial(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
+  const slug = isTrialPurchase(purchase) ? 'trial_billing_retry_entered' : 'subscription_billing_retry_entered'
   const recorded = recordedAt(purchase)
   return [{ ...toldOnce(purchase, 'retry'), slug, at: recorded, fact: { at, recorded } }]
 }
@@ -82,7 +80,7 @@ function refunds(purchase: PurchaseRow): Emission[] {
   const events: Emission[] = []
   let told = refund_told
   // A free period that is refunded ends, but no money goes back.
-  const isFree = isTrial(purchase) && refunded_at !== null && !purchase.emitted.includes('refunded')
+  const isFree = isTrialPurchase(purchase) && refunded_at !== null && !purchase.emitted.includes('refunded')
   if (compareAmounts(rise, '0') > 0 || isFree) {
     const amount = isFree ? '0' : rise
     told = plus(told, amount)

@@ -28,6 +28,7 @@ const FIELDS = [
   'begins',
   'ends',
   'periodType',
+  'isDiscounted',
   'isRenewal',
   'isRecovered',
   'isFamilyShared',

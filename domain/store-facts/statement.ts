@@ -22,6 +22,8 @@ export type PeriodSaid = {
   /** End of the period; null for a one-time purchase. */
   ends?: string | null
   periodType?: 'normal' | 'trial' | 'intro' | null
+  /** The store states a discount: what costs nothing because of it is no trial. */
+  isDiscounted?: boolean
   /** The store calls the period a renewal: auto-renew was on at the end of the period before. Absent after a pause. */
   isRenewal?: boolean
   /** The charge had failed before: billing retry ran from the end of the period before. */

@@ -33,11 +33,15 @@ const isFullRefund = ({ refunded_at, refunded_amount, amount }: PurchaseRow): bo
 const changesOf = ({ auto_renew_changes: changes, auto_renew_off_at: offAt }: PurchaseRow): number[] =>
   changes.length === 0 && offAt !== null ? [Date.parse(offAt)] : changes.map(second => second * 1000)
 
+/** A free period is a trial, unless its store says that a discount makes it free. */
+export const isTrialPurchase = ({ amount, period_type, is_family_shared }: PurchaseRow): boolean =>
+  compareAmounts(amount, '0') === 0 && (period_type !== 'normal' || is_family_shared)
+
 export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
   begins: Date.parse(purchase.purchased_at),
   expires: parseTime(purchase.expires_at),
-  trial: compareAmounts(purchase.amount, '0') === 0,
-  paid: compareAmounts(purchase.amount, '0') > 0,
+  trial: isTrialPurchase(purchase),
+  paid: !isTrialPurchase(purchase),
   autoRenewing: purchase.auto_renewing,
   autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
   autoRenewChanges: changesOf(purchase),

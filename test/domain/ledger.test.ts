@@ -126,7 +126,14 @@ function countedSeparately(kind: LedgerKind, all: (GeneratedJob & { id: string |
     overdue: late.length,
     oldest_overdue_at: late[0] ? wire(NOW - waits(late[0])! * 1000) : null,
     oldest_overdue_id: late[0]?.id ?? null,
+    ...(kind === 'deliveries' && heldOf(mine)),
   }
+}
+
+/** The open deliveries of integrations that are not active. */
+function heldOf(deliveries: GeneratedJob[]): { held: number; oldest_held_at: string | null } {
+  const held = deliveries.filter(one => one.standing.meaning === 'outstanding' && one.isPaused)
+  return { held: held.length, oldest_held_at: held.length > 0 ? wire(NOW - Math.max(...held.map(({ at }) => at)) * 1000) : null }
 }
 
 test('the ledger equals a separate count of any jobs, and its parts add up to the whole', async () => {

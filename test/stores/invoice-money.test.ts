@@ -207,6 +207,50 @@ test('at the App Store, which signs no amount: what an upgrade leaves unused is 
   ])
 })
 
+describe('a month that a coupon makes free', () => {
+  /** A month paid, a free one that goes on now. What the log and the charts make of it. */
+  async function told(user: string) {
+    await stores.settled()
+    const names = await stores.events()
+    const { log, sales, net } = await sums(user)
+    const [subscriptions, trials] = [await totals('new-subscriptions'), await totals('free-trials')]
+    return { names, money: [log, sales, net], subscriptions, trials: Object.values(trials) }
+  }
+  const expected = {
+    names: ['subscription_started', 'subscription_renewed'],
+    money: [1000, 1000, 1000],
+    subscriptions: { Started: 1, Converted: 0 },
+    trials: [0],
+  }
+
+  test('is a renewal of 0 at Stripe, and no trial', async () => {
+    await stores.connectStripe()
+    const { id: userId } = await stores.user()
+    const story = stripeStory(stores.stripe, { userId, items: [{ id: 'si_1', product: 'prod_basic', amount: 1000 }] })
+    story.subscribe(Date.now() - 40 * DAY)
+    story.draft()
+    const { lines } = story.latest()
+    story.setInvoice(story.latest(), {
+      amount_due: 0,
+      total: 0,
+      lines: { ...lines, data: lines.data.map(line => ({ ...line, discount_amounts: [{ amount: 1000, discount: 'di_1' }] })) },
+    })
+    expect(await stores.pushStripe(story.pay(Date.now() - 10 * DAY).body)).toBe(200)
+    expect(await told(userId)).toEqual(expected)
+  })
+
+  test('is a renewal of 0 at Paddle, and no trial', async () => {
+    await stores.connectPaddle()
+    const { id: accountId } = await stores.user()
+    const story = paddleStory(stores.paddle, { accountId, currency: 'USD', items: [{ product: 'basic', price: '1000' }] })
+    story.subscribe(Date.now() - 40 * DAY)
+    const [push] = story.renew()
+    for (const line of story.latest().details!.line_items!) line.totals = { total: '0', discount: '1000' }
+    expect(await stores.pushPaddle(push!.body)).toBe(200)
+    expect(await told(accountId)).toEqual(expected)
+  })
+})
+
 describe.each(STORES)('at %s', (_, begin) => {
   test.each([
     { first: 'basic', next: 'pro', paid: 2000, mrr: 3000, movement: { Expansion: 20, Contraction: 0 } },

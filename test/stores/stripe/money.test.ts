@@ -67,7 +67,7 @@ describe('the price of a period', () => {
     ['a tax that comes on top', { items: item(1000), line: { exclusiveTax: 190 } }, ['USD', '11.9', 'normal']],
     ['a tax that is in the price', { items: item(1190), line: { inclusiveTax: 190 } }, ['USD', '11.9', 'normal']],
     ['all of it', { currency: 'kwd', items: item(1001, 3), line: { discounts: [3], exclusiveTax: 150 } }, ['KWD', '3.15', 'normal']],
-    ['everything is discounted', { items: item(1000), line: { discounts: [1000] } }, ['USD', '0', 'trial']],
+    ['everything is discounted', { items: item(1000), line: { discounts: [1000] } }, ['USD', '0', 'normal']],
   ])('%s', async (_, options, expected) => expect(await priced(options)).toEqual(expected))
 
   test('of a price with tiers is the sum of its lines', async () => {

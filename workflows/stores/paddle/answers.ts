@@ -33,8 +33,8 @@ export type PaddleLine = {
   price_id?: string
   quantity?: number
   proration?: { rate?: string; billing_period?: PaddlePeriod | null } | null
-  /** With tax, after the discount, for the whole quantity. */
-  totals?: { total?: string } | null
+  /** For the whole quantity. `total`: with tax, after the discount. */
+  totals?: { total?: string; discount?: string } | null
   product?: { id?: string } | null
 }
 

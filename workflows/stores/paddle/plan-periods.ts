@@ -8,7 +8,7 @@ import { paddleAmount, paddlePrice, paddleShare } from './money.ts'
 import { cutPlan, proratedPlan } from './plan.ts'
 import { creditsOfItem, refundOfItem } from './refunds.ts'
 
-/** A charged plan with its period; times in ms. */
+/** A charged plan with its period; times in ms. `isFree`: a trial. */
 export type PlanPeriod = { plan: ChargedPlan; begins: number; ends: number; isFree: boolean }
 
 export const paddleIds = (transaction: string | null, subscription: string | null, storeType: string): TransactionIds => ({
@@ -25,6 +25,8 @@ function amountOfItem({ lines }: ChargedItem): bigint | null {
   const amounts = lines.map(({ totals }) => paddleAmount(totals?.total))
   return amounts.includes(null) ? null : amounts.reduce<bigint>((all, one) => all + one!, 0n)
 }
+
+const isDiscounted = ({ lines }: ChargedItem): boolean => lines.some(({ totals }) => (paddleAmount(totals?.discount) ?? 0n) > 0n)
 
 /** What is said of a charged product, whether a plan or not. */
 export function paddleChargeSaid(item: ChargedItem, adjustments: PaddleAdjustment[]) {
@@ -49,9 +51,11 @@ function periodOfPlan(plan: ChargedPlan): PlanPeriod | null {
   const [starts, ends] = [transaction.billing_period?.starts_at, transaction.billing_period?.ends_at].map(time => Date.parse(time ?? ''))
   if (!(ends! > starts!)) return null
   const amount = amountOfItem(plan)
-  const isFree = amount !== null && amount <= 0n
+  const isNothing = amount !== null && amount <= 0n
+  // What a discount makes free is no trial.
+  const isFree = isNothing && !isDiscounted(plan)
   if (!isPlanChange(transaction)) return { plan, begins: starts!, ends: ends!, isFree }
-  if (isFree) return null
+  if (isNothing) return null
   const times = [...lines.map(({ proration }) => Date.parse(proration?.billing_period?.starts_at ?? '')), paddleBilledAt(transaction)]
   const begins = Math.max(starts!, ...times.filter(time => time < ends!))
   return { plan, begins, ends: ends!, isFree }
@@ -128,6 +132,7 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
       begins: secondOf(begins),
       ends: end === undefined ? undefined : secondOf(end),
       periodType: isFree ? 'trial' : 'normal',
+      isDiscounted: isDiscounted(plan) ? true : undefined,
       isRenewal: isRenewal(period, before),
       retrySince: endsBefore(next, period) ? undefined : (failedSince(period, transactions) ?? (next ? undefined : null)),
     })

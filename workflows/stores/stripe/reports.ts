@@ -56,7 +56,9 @@ function periodSaid(
     price: stripeAmount(period.price, currency),
     begins: secondOf(period.begins * 1000),
     ends: secondOf(period.endsAt * 1000),
-    periodType: period.price === 0n ? 'trial' : 'normal',
+    // A coupon for all of the price leaves the amount of the line; that of a trial is 0.
+    periodType: period.price === 0n && period.undiscounted === 0n ? 'trial' : 'normal',
+    isDiscounted: period.price === 0n && period.undiscounted > 0n ? true : undefined,
     isRenewal: renewal,
     isRecovered: renewal === true && invoice.attempt_count > 1 ? true : undefined,
     country: countryIn(known, period.of),
