@@ -80,9 +80,9 @@ with counted as (
     (select coalesce(jsonb_agg(to_jsonb(c)), '[]') from counted c) as groups,
     (select coalesce(jsonb_agg(to_jsonb(l)), '[]') from (
       select kind, count(*) as count, min(at)::text as at, (array_agg(id order by at, id))[1] as id from overdue group by kind) l) as overdue,
-    (select jsonb_build_object('count', count(*), 'at', min(v.created_at)::text) from integrations i join deliveries v on v.integration = i.number
-      where 'deliveries' = any ($4::text[]) and i.environment = $1 and i.active <> 1 and i.deleted_at is null
-        and v.status in ${OPEN_DELIVERY} and v.created_at >= $2 and v.created_at < $3) as held,
+    (select jsonb_build_object('count', count(*), 'at', min(v.created_at)::text) from deliveries v
+      where 'deliveries' = any ($4::text[]) and v.environment = $1 and v.created_at >= $2 and v.created_at < $3 and v.status in ${OPEN_DELIVERY}
+        and exists (select 1 from integrations i where i.number = v.integration and i.active <> 1 and i.deleted_at is null)) as held,
     (select coalesce(jsonb_agg(jsonb_build_object('next_slot', next_slot::text, 'send_at', send_at, 'timezone', timezone, 'cadence', cadence,
         'weekday', weekday, 'day_of_month', day_of_month, 'on_dst_gap', on_dst_gap, 'on_dst_overlap', on_dst_overlap)), '[]')
       from scheduled_reports

@@ -44,9 +44,10 @@ async function advance(by: string): Promise<void> {
   expect(answer.status, answer.text).toBe(200)
 }
 
-/** Every operation, once. */
+/** Every operation, once, but the one that empties the environment. */
 async function callAll(): Promise<void> {
   for (const operation of operations) {
+    if (operation.id === 'v4ResetTestClock') continue
     const isOfProject = ENDS_KEY.includes(operation.id) || OF_PROJECT.includes(operation.tag)
     const requests = isOfProject ? await requestsIn(api, operation) : operationRequests(api, api.project.sandbox)
     // The week of its example has the statements of a day.

@@ -22,9 +22,9 @@ export type ChargedPeriod = {
 }
 
 /** What an invoice gives back for the rest of a period, because the item was changed or removed at `at`. `units` > 0, or 0 for what was free. */
-export type Credit = { item: string; at: number; units: bigint; invoice: string }
+export type InvoiceCredit = { item: string; at: number; units: bigint; invoice: string }
 
-export type Charged = { periods: ChargedPeriod[]; credits: Credit[] }
+export type Charged = { periods: ChargedPeriod[]; credits: InvoiceCredit[] }
 
 const sum = (amounts: number[] | undefined): bigint => (amounts ?? []).reduce((all, amount) => all + BigInt(amount), 0n)
 
@@ -61,7 +61,7 @@ function itemOf({ items, subscription }: KnownSubscription, { parent, pricing }:
 /** Lines of one item and time are one period: a price with tiers has a line for each. */
 function ofInvoice(known: KnownSubscription, of: KnownInvoice): Charged {
   const groups = new Map<string, ChargedPeriod>()
-  const credits: Credit[] = []
+  const credits: InvoiceCredit[] = []
   for (const line of of.lines) {
     const found = itemOf(known, line)
     if (!found) continue

@@ -1,5 +1,5 @@
 import type { PeriodSaid } from '../../../domain/store-facts/statement.ts'
-import type { ChargedPeriod, Credit } from './charged-periods.ts'
+import type { ChargedPeriod, InvoiceCredit } from './charged-periods.ts'
 import { stripeAmount } from './money.ts'
 
 const currencyIn = ({ of }: ChargedPeriod) => of.invoice.currency
@@ -8,7 +8,7 @@ const currencyIn = ({ of }: ChargedPeriod) => of.invoice.currency
 export function stripeLevel(
   period: ChargedPeriod,
   before: ChargedPeriod | undefined,
-  credits: Credit[],
+  credits: InvoiceCredit[],
   currency: string,
 ): PeriodSaid['level'] {
   if (!before || before.product === period.product || currencyIn(before) !== currencyIn(period)) return undefined
