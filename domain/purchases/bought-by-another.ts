@@ -3,12 +3,9 @@ import { audit } from '../audit/record.ts'
 import type { Environment } from '../environment.ts'
 import type { StoreReport } from '../store-facts/statement.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
-import { claimLineage, type Lineage, transferPolicy } from './lineage.ts'
+import { type Bought, claimLineage, type Lineage, transferPolicy } from './lineage.ts'
 import { purchasesOfLineage } from './record.ts'
 import type { RecordedLineage } from './write-reports.ts'
-
-/** A store has stated a purchase in the lineage of `owner`, with the account of another known user. `keep`: the lineage stays, and somebody must look. */
-export type Bought = { owner: string; account: string; by: 'transfer' | 'share' | 'keep' }
 
 const endOf = ({ refunded_at, refunded_amount, expires_at, grace_period_expires_at: grace }: PurchaseRow): number => {
   if (refunded_at !== null && refunded_amount === null) return Date.parse(refunded_at)

@@ -45,6 +45,9 @@ export async function transferPolicy(tx: Tx, environment: Environment): Promise<
 /** The owner of a lineage after a claim, and the action that this needs. `former` loses the lineage. */
 export type Ownership = { owner: string; former: string | null; by: 'owning' | 'first' | 'share' | 'transfer' }
 
+/** A store has stated a purchase in the lineage of `owner`, with the account of another known user. `keep`: the lineage stays, and somebody must look. */
+export type Bought = { owner: string; account: string; by: 'transfer' | 'share' | 'keep' }
+
 /** Applies the project's transfer policy to the claim of `user`. Throws `conflict` when another user owns the lineage and the policy is `keep`. */
 export async function resolveOwner(
   tx: Tx,
