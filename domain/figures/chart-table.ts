@@ -14,8 +14,8 @@ export type Placement =
   | 'creation'
 
 /**
- * A chart. `summary`: the label of the series beside unsegmented series, their sum. `about`: a chart about users has no attributes of
- * purchases except the store. `symbols`: one formula for each series.
+ * A chart. `summary`: the label of the series beside unsegmented series, their sum. `ofValues`: the index of the series that a value of a
+ * segmentation shows; null: the sum of all. `about`: a chart about users has no attributes of purchases except the store. `symbols`: one formula for each series.
  */
 type Chart = {
   code: string
@@ -25,6 +25,7 @@ type Chart = {
   relation: SeriesRelation
   series: readonly string[]
   summary: 'Total' | 'Net' | null
+  ofValues: number | null
   about: 'purchases' | 'users'
   segmented: boolean
   placed: readonly Placement[]
@@ -36,7 +37,7 @@ const P = 'partsOfWhole'
 const I = 'independent'
 const OF_SUBSCRIPTIONS = { measure: 'count', kind: 'stock', relation: P, series: ['Auto-renew on', 'Auto-renew off'] } as const
 const BY_BILLING = ['purchase', 'refund'] as const
-const ALL = { summary: null, about: 'purchases', segmented: true } as const
+const ALL = { summary: null, ofValues: null, about: 'purchases', segmented: true } as const
 
 const M =
   'm = amount of the latest paid period × factor (P1W 1461⁄336, P1M 1, P2M ½, P3M ⅓, P6M ⅙, P1Y 1⁄12) while paid or in grace, auto-renew on'
@@ -55,6 +56,7 @@ export const CHARTS = [
     relation: P,
     series: ['Sales after refunds', 'Refunds'],
     summary: 'Total',
+    ofValues: 0,
     placed: BY_BILLING,
     words:
       'Amounts of paid transactions by their purchase, minus what was credited of them and refunded amounts, by the credit and the refund; together with the refunds: gross sales.',

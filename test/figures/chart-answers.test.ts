@@ -64,13 +64,50 @@ test('what is recorded counts in the next answer; a refund changes the day that 
   expect(await total('proceeds')).toBe(6.99)
   await api.call('PATCH', recorded.body.url, { body: { refunded_at: iso(bought + DAY), refunded_amount: '4' } })
   const { series } = (await chart('sales', `from=${bought}&to=${NOW}&segmentation=country`)).body
-  expect(series).toMatchObject([{ label: 'DE', total: 9.99 }])
+  expect(series).toMatchObject([{ label: 'DE', total: 5.99 }])
   expect(await total('sales')).toBe(5.99)
   expect(await total('sales', `from=${bought}&to=${bought + DAY}`)).toBe(9.99)
   expect(await total('refunds', `from=${bought + DAY}&to=${bought + 2 * DAY}`)).toBe(4)
   expect((await api.call('DELETE', `/v4/customers/${user}`)).status).toBeLessThan(300)
   expect(await total('sales')).toBe(0)
   expect(await total('users-overview')).toBe(0)
+})
+
+test('the series of segmented sales add up to the sales after refunds of the whole, and so do the facts behind their total', async () => {
+  const { secret: key } = await api.newProject()
+  const sale = (user: string, country: string, price: string) => ({
+    ...{ event_id: user, event_name: 'in_app_purchase', identity_id: user, happened_at: iso(NOW - 30 * DAY), price, currency: 'USD' },
+    ...{ platform: 'iOS', product_id: 'coins', transaction: { transaction_id: user }, device: { country } },
+  })
+  const back = (user: string, country: string, price: string) => ({
+    ...sale(user, country, price),
+    ...{ event_id: `${user}-back`, event_name: 'in_app_refunded', happened_at: iso(NOW - 20 * DAY) },
+  })
+  const events = [sale('ann', 'DE', '10'), sale('bo', 'FR', '7'), sale('cy', 'US', '5'), back('ann', 'DE', '4'), back('cy', 'US', '5')]
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body.created).toBe(5)
+  const sales = async (more: string, below = '') =>
+    (await api.call('GET', `/v4/analytics/charts/sales${below}?${WINDOW}${more}`, { key })).body
+  const totals = ({ series }: { series: { label: string; total: number }[] }) => series.map(({ label, total }) => [label, total])
+  expect(totals(await sales(''))).toEqual([
+    ['Sales after refunds', 13],
+    ['Refunds', 9],
+  ])
+  const segmented = await sales('&segmentation=country')
+  expect([totals(segmented), segmented.summarySeries.total]).toEqual([
+    [
+      ['FR', 7],
+      ['DE', 6],
+      ['US', 0],
+    ],
+    13,
+  ])
+  expect(totals(await sales('&segmentation=country&max_series=1'))).toEqual([
+    ['FR', 7],
+    ['Other', 6],
+  ])
+  expect(await sales('&segmentation=country&max_series=0')).toMatchObject({ series: [], summarySeries: { total: 13 } })
+  expect((await sales('&segmentation=country', '/explain')).value).toBe(13)
+  expect((await sales('&segmentation=country&segment=DE', '/explain')).value).toBe(6)
 })
 
 test('what cannot be converted is told with the series of values, too, where only its refund lies in the window', async () => {

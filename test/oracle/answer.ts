@@ -81,6 +81,9 @@ function answered(chart: Chart, measured: Measured, question: ChartQuestion, now
   }
 }
 
+/** What the values of a segmentation show: of sales those after refunds, which add up to the same series of the whole. */
+const ofValues = (code: string, series: Measured[]): Measured[] => (code === 'sales' ? series.slice(0, 1) : series)
+
 /** All series of a chart together. */
 function whole(series: Measured[], label: string): Measured {
   const first = series[0]!
@@ -111,7 +114,7 @@ function segmented(world: World, chart: Chart, question: ChartQuestion, labels: 
   const { now } = world.history
   const buckets = bucketsOf(question.window, question.unit, question.zone, now)
   const of = (values: string[], label: string): Measured =>
-    whole(chart.series(world, { ...question, filters: narrowed(question.filters, attribute, values) }), label)
+    whole(ofValues(question.code, chart.series(world, { ...question, filters: narrowed(question.filters, attribute, values) })), label)
   const each = valuesOf(world, attribute).map(code => {
     const measured = of([code], labelOf(labels, attribute, code))
     return { code, measured, size: magnitude(total(measured, question, buckets, now)) }
@@ -189,7 +192,9 @@ export function chartAnswer(world: World, question: ChartQuestion, labels: Label
     totalType: { flow: 'sum', stock: 'last', ratio: 'average' }[kind],
     seriesRelation: question.segmentation ? (kind === 'ratio' ? 'independent' : 'partsOfWhole') : chart.relation,
     series: series.map(one => answered(chart, one, question, now)),
-    ...(label && { summarySeries: answered(chart, whole(plain, label), question, now) }),
+    ...(label && {
+      summarySeries: answered(chart, whole(question.segmentation ? ofValues(question.code, plain) : plain, label), question, now),
+    }),
     ...(chart.measure === 'usd' &&
       missing.size > 0 && {
         unconverted: [...missing]

@@ -7,10 +7,11 @@ const TOTALS = {
   ratio: 'the total is the formula over the whole window',
 }
 
-function kindOf({ kind, measure, placed, segmented, summary }: ChartOf): string {
+function kindOf({ kind, measure, placed, segmented, summary, series, ofValues }: ChartOf): string {
   const by = placed.length === 0 ? '' : `, by ${placed.join(', ').replaceAll(';', ' and')}`
   const parts = [`A ${kind} (${MEASURES[measure]}${by})`, TOTALS[kind]]
   if (summary !== null) parts.push(`\`${summary}\` is the sum of the series`)
+  if (ofValues !== null) parts.push(`segmented, each value shows \`${series[ofValues]}\`, and \`Total\` is their sum`)
   if (!segmented) parts.push('it cannot be segmented')
   return `${parts.join('; ')}.`
 }

@@ -54,7 +54,7 @@ async function segmentValues(context: ScanContext, asked: NumberAsked, text: str
 async function shownCodes(context: ScanContext, asked: NumberAsked, attribute: ColumnAttribute): Promise<string[]> {
   const { chart, question } = asked
   const measure = MEASURES[chart.code]
-  const { scans, whole } = measure.segmented ?? { scans: measure.scans, whole: coefficientsOf({ chart, series: null }) }
+  const { scans, whole } = measure.segmented ?? { scans: measure.scans, whole: coefficientsOf({ chart, series: chart.ofValues }) }
   const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame: frameOf(question), scans }
   const { shown } = await valuesShown(context, plan, whole, { attribute, maxSeries: question.maxSeries })
   return shown.map(({ code }) => code)

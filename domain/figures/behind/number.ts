@@ -42,7 +42,8 @@ export function readNumber(query: NumberQuery, chart: ChartOf, rules: QuestionRu
   if (window === null) faults.push({ field: 'start_time', message: 'must be the start of a bucket of the chart' })
   if (query.segment !== undefined && question.segmentation === null) faults.push({ field: 'segment', message: 'needs segmentation' })
   if (window === null || faults.length > 0) throw invalidFields(faults)
-  return { chart, question, window, series, segment: query.segment ?? null }
+  const ofValues = question.segmentation === null ? null : chart.ofValues
+  return { chart, question, window, series: series ?? ofValues, segment: query.segment ?? null }
 }
 
 /** The coefficients of the number's terms. */

@@ -51,7 +51,12 @@ export async function scanContext(
   }
 }
 
-const summed = (rows: readonly (readonly number[])[]): number[] => rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0))
+/** The coefficients of all series together; of a segmented chart, of what its values show. */
+function wholeOf({ code, ofValues }: ChartOf, segmentation: ColumnAttribute | null): readonly number[] {
+  const rows: readonly (readonly number[])[] = MEASURES[code].series
+  if (segmentation !== null && ofValues !== null) return rows[ofValues]!
+  return rows[0]!.map((_, i) => rows.reduce((sum, row) => sum + row[i]!, 0))
+}
 
 /** The series that stands beside the others, their whole. */
 function summaryOf(chart: ChartOf, segmentation: ColumnAttribute | null, whole: FigureLine): LabelledLine | null {
@@ -76,8 +81,8 @@ export const chartFigures = (
     const isSegmentedBySide = question.segmentation !== null && !question.segmentation.columns.oneSided
     const context = { ...common, standing, areSidesTogether: !isSegmentedBySide && !dividesSides(common.restriction) }
     const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans }
-    const rows = [...measure.series, summed(measure.series)]
     const { segmentation, maxSeries, window } = question
+    const rows = [...measure.series, wholeOf(chart, segmentation)]
     const parts = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
     const segmented =
       segmentation && (await segmentedLines(context, { ...plan, scans: parts.scans }, parts.whole, { attribute: segmentation, maxSeries }))
@@ -86,9 +91,8 @@ export const chartFigures = (
     const whole = segmented?.whole ?? own.at(-1)!
     const left = (segmented?.leftOut ?? lines!.leftOut([ALL])).slice(frame.lead, frame.lead + frame.buckets.length)
     const isLeft = chart.kind === 'stock' ? left.at(-1) : left.find(count => count !== 0n)
-    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other. And of sales before
-    // refunds the refunds are not read.
-    const isUnsure = lines === null && chart.measure === 'usd' && (measure.segmented !== undefined || parts.whole.includes(0))
+    // Both sides of a change are in these sums: what is left out of one may stand against what is left out of the other.
+    const isUnsure = lines === null && chart.measure === 'usd' && measure.segmented !== undefined
     const mayBeLeft = isUnsure ? await hasUnrated(context) : isLeft
     return {
       starts: frame.buckets,
