@@ -190,8 +190,10 @@ export const CHARTS = [
     title: 'Active subscriptions',
     summary: 'Total',
     placed: [],
-    words: 'Subscriptions in a paid period, by whether they renew.',
-    symbols: ['#{s paid at b: auto-renew on}', '#{s paid at b: auto-renew off}'],
+    series: ['Auto-renew on', 'Auto-renew off', 'In grace'],
+    words:
+      'Subscriptions in a paid period, by whether they renew, and in a grace period, while the store tries to charge the renewal. MRR counts both with auto-renew on; in grace after a trial there is no amount yet.',
+    symbols: ['#{s paid at b: auto-renew on}', '#{s paid at b: auto-renew off}', '#{s in grace at b}'],
   },
   {
     ...ALL,

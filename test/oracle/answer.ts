@@ -165,7 +165,7 @@ const MOVEMENTS = [...MOVES_OF_MRR, 'paid-subscriptions-movement', 'trials-movem
 function summaryLabel(code: string, chart: Chart, question: ChartQuestion, series: Measured[]): string | undefined {
   if (question.segmentation) return 'Total'
   if (MOVEMENTS.includes(code)) return 'Net'
-  return chart.relation === 'partsOfWhole' && series.length === 2 ? 'Total' : undefined
+  return chart.relation === 'partsOfWhole' && series.length > 1 ? 'Total' : undefined
 }
 
 /** The facts of the window that could not be converted. */

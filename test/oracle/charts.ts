@@ -3,7 +3,7 @@ import { exact, ONE } from './exact.ts'
 import { amounts, cancelledRuns, counted, endedRuns, type Fact, proceeds, refunds, taking } from './facts.ts'
 import { refundedBy } from './proceeds.ts'
 import { activeUsers, type Chart, flow, payingUsers, perUser, transactionShare, userShare } from './series.ts'
-import { mrrMovement, mrrStock, standingIn } from './stocks.ts'
+import { mrrMovement, mrrStock, standingIn, standingInGrace } from './stocks.ts'
 import { type Charged, conversionOf, isCancelled, isNew, isPaid } from './world.ts'
 
 const negative = (facts: Fact[]): Fact[] => facts.map(taking)
@@ -41,7 +41,10 @@ export const CHARTS: Record<string, Chart> = {
   arr: { ...usdFlow, series: mrrStock('ARR', TWELVE) },
   'mrr-movement': { measure: 'usd', relation: 'independent', series: mrrMovement(ONE) },
   'arr-movement': { measure: 'usd', relation: 'independent', series: mrrMovement(TWELVE) },
-  'active-subscriptions': { ...countFlow, series: standingIn('paid') },
+  'active-subscriptions': {
+    ...countFlow,
+    series: (world, question) => [...standingIn('paid')(world, question), ...standingInGrace(world, question)],
+  },
   'new-subscriptions': {
     ...countFlow,
     series: (world, { filters }) => [

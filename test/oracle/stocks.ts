@@ -4,7 +4,7 @@ import { type Fact, moved, mrrSteps, type Step, scaled } from './facts.ts'
 import type { Instant } from './history.ts'
 import { mrrAt } from './mrr.ts'
 import { type Chart, flow } from './series.ts'
-import { standingAt } from './state.ts'
+import { type Standing, standingAt } from './state.ts'
 
 export function mrrStock(label: string, by: Exact): Chart['series'] {
   return (world, { conversion, filters }) => {
@@ -49,17 +49,22 @@ const leftOutSteps = (steps: Step[]): Fact[] =>
     }),
   )
 
-/** Subscriptions in a state, by auto-renew. */
-export function standingIn(state: 'paid' | 'trial'): Chart['series'] {
+const standingStock = (label: string, isMeant: (standing: Standing) => boolean): Chart['series'] => {
   return (world, { filters }) => {
     const passes = transactionPasses(world.history, filters)
-    const number = (isRenewing: boolean) => (t: Instant) => {
+    const at = (t: Instant) => {
       const standings = world.subscriptions.map(subscription => standingAt(subscription, t))
-      return exact(standings.filter(one => one?.state === state && one.isRenewing === isRenewing && passes(one.period.transaction)).length)
+      return exact(standings.filter(one => one && isMeant(one) && passes(one.period.transaction)).length)
     }
-    return [
-      { kind: 'stock', label: 'Auto-renew on', at: number(true) },
-      { kind: 'stock', label: 'Auto-renew off', at: number(false) },
-    ]
+    return [{ kind: 'stock', label, at }]
   }
 }
+
+/** Subscriptions in a state, by auto-renew. */
+export function standingIn(state: 'paid' | 'trial'): Chart['series'] {
+  const on = standingStock('Auto-renew on', one => one.state === state && one.isRenewing)
+  const off = standingStock('Auto-renew off', one => one.state === state && !one.isRenewing)
+  return (world, question) => [...on(world, question), ...off(world, question)]
+}
+
+export const standingInGrace = standingStock('In grace', one => one.state === 'grace')

@@ -107,7 +107,7 @@ function rowsOf(code: ScanCode, context: ScanContext, end: number) {
     case 'movement':
       return { table: 'subscription_changes', scan: movementAtOnce(context, MORE_OF_CHANGES), columns: OF_MOVEMENTS } as const
     case 'monthly':
-    case 'standing in paid':
+    case 'standing in paid or grace':
     case 'standing in trial':
       return {
         table: 'subscription_changes',

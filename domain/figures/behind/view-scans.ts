@@ -81,6 +81,7 @@ const PAID = ['start', 'conversion', 'renewal', 'one_time']
 const whenRefund = (value: string) => `case when t.kind = 'refund' then ${value} else 0 end`
 const unlessRefund = (value: string) => `case when t.kind = 'refund' then 0 else ${value} end`
 const counted = (condition: string) => `case when ${condition} then 1 else 0 end`
+const BY_RENEWAL = ['s.after_renewing is true', 's.after_renewing is not true']
 
 /** The column of an attribute in a change; those of the user have no sides. */
 const ofSide = (row: string, side: string) => (code: AttributeCode) => {
@@ -182,12 +183,13 @@ export function viewScan(code: ScanCode, terms: ViewTerms): ViewScan {
     }
     case 'movement':
       return movement(terms)
-    case 'standing in paid':
-    case 'standing in trial':
-      return states(terms, `s.after_state = '${code === 'standing in paid' ? 'paid' : 'trial'}'`, [
-        counted('s.after_renewing is true'),
-        counted('s.after_renewing is not true'),
+    case 'standing in paid or grace':
+      return states(terms, `s.after_state in ('paid', 'grace')`, [
+        ...BY_RENEWAL.map(isIt => counted(`s.after_state = 'paid' and ${isIt}`)),
+        counted(`s.after_state = 'grace'`),
       ])
+    case 'standing in trial':
+      return states(terms, `s.after_state = 'trial'`, BY_RENEWAL.map(counted))
     case 'created':
       return created(terms)
     case 'sold':

@@ -8,7 +8,7 @@ const WITH_OPEN_TRIALS = {
   'user-to-trial': 'created',
   'user-to-paid': 'created',
 }
-const OF_CHANGES = ['ended', 'monthly', 'movement', 'standing in paid', 'standing in trial']
+const OF_CHANGES = ['ended', 'monthly', 'movement', 'standing in paid or grace', 'standing in trial']
 
 /** The time from which on the chart can change without a new fact: of the first open trial, or of the first end that does not count yet. */
 async function firstOpen(context: ScanContext, code: ChartCode, from: number): Promise<number | null> {

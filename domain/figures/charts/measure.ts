@@ -13,7 +13,7 @@ export type ScanCode =
   | 'ended'
   | 'monthly'
   | 'movement'
-  | 'standing in paid'
+  | 'standing in paid or grace'
   | 'standing in trial'
   | 'created'
 
@@ -41,7 +41,7 @@ export const TERMS = {
   ended: ['paid runs', 'trials alone', 'cancelled'],
   monthly: ['m'],
   movement: ['new', 'expansion', 'contraction', 'churn'],
-  'standing in paid': ['renewing', 'not renewing'],
+  'standing in paid or grace': ['renewing', 'not renewing', 'in grace'],
   'standing in trial': ['renewing', 'not renewing'],
   created: ['users', 'with a trial', 'paying'],
 } as const satisfies Record<ScanCode, readonly string[]>
@@ -94,7 +94,14 @@ export const MEASURES: Record<ChartCode, Measure> = {
   arr: monthly(12),
   'mrr-movement': movement(1),
   'arr-movement': movement(12),
-  'active-subscriptions': sums(['standing in paid'], [{ 'standing in paid: renewing': 1 }, { 'standing in paid: not renewing': 1 }]),
+  'active-subscriptions': sums(
+    ['standing in paid or grace'],
+    [
+      { 'standing in paid or grace: renewing': 1 },
+      { 'standing in paid or grace: not renewing': 1 },
+      { 'standing in paid or grace: in grace': 1 },
+    ],
+  ),
   'new-subscriptions': sums(['begun'], [{ 'begun: starts': 1 }, { 'begun: conversions': 1 }]),
   'paid-subscriptions-movement': sums(['begun', 'ended'], [STARTED, { 'ended: paid runs': -1 }]),
   'subscriptions-overview': sums(

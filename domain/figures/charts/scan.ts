@@ -1,3 +1,4 @@
+import { SUBSCRIPTION_STATE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import { conditionsOf } from '../restriction.ts'
 import type { FigureRelation } from '../source.ts'
@@ -180,20 +181,29 @@ const monthly = (context: ScanContext): Scan => {
   })
 }
 
-const standing = (context: ScanContext, state: 1 | 2): Scan =>
+const [TRIAL, PAID_FOR, GRACE] = [SUBSCRIPTION_STATE.trial, SUBSCRIPTION_STATE.paid, SUBSCRIPTION_STATE.grace]
+const BY_RENEWAL = 'case when s.renewing then 1 else 0 end'
+
+/** Subscriptions by the numbers that `split` has for them, in the order of the terms. */
+const standing = (context: ScanContext, condition: string, { split, numbers }: { split: string; numbers: number[] }): Scan =>
   sides(context, {
     joins: '',
-    condition: `s.state = ${state}`,
+    condition,
     only: context.source.dialect.changesState,
     measured: [measuredSum('s.sign')],
-    split: 'case when s.renewing then 1 else 0 end',
+    split,
     multipliers: [],
-    terms: [
-      { plus: 0, within: [1] },
-      { plus: 0, within: [0] },
-    ],
+    terms: numbers.map(number => ({ plus: 0, within: [number] })),
     leftOut: null,
   })
+
+const inPaidOrGrace = (context: ScanContext): Scan =>
+  standing(context, `s.state in (${PAID_FOR}, ${GRACE})`, {
+    split: `case when s.state = ${GRACE} then 2 else ${BY_RENEWAL} end`,
+    numbers: [1, 0, 2],
+  })
+
+const inTrial = (context: ScanContext): Scan => standing(context, `s.state = ${TRIAL}`, { split: BY_RENEWAL, numbers: [1, 0] })
 
 function created({ source, restriction, now }: ScanContext): Scan {
   const column = ({ columns }: ColumnAttribute) => `u.${columns.user}`
@@ -227,10 +237,10 @@ export function scanOf(code: ScanCode, context: ScanContext): Scan {
       return monthly(context)
     case 'movement':
       return movement(context)
-    case 'standing in paid':
-      return standing(context, 2)
+    case 'standing in paid or grace':
+      return inPaidOrGrace(context)
     case 'standing in trial':
-      return standing(context, 1)
+      return inTrial(context)
     case 'created':
       return created(context)
     default:

@@ -61,7 +61,7 @@ export const measurePeriod = (access: FactAccess, environment: Environment, now:
     const [churned] = await flows('ended')
     const [created] = await flows('created')
     const [mrr] = await states('monthly')
-    const [renewing, notRenewing] = await states('standing in paid')
+    const [renewing, notRenewing] = await states('standing in paid or grace')
     return {
       paid: paid!,
       refunded: refunded!.last,
