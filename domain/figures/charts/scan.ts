@@ -181,29 +181,18 @@ const monthly = (context: ScanContext): Scan => {
   })
 }
 
-const [TRIAL, PAID_FOR, GRACE] = [SUBSCRIPTION_STATE.trial, SUBSCRIPTION_STATE.paid, SUBSCRIPTION_STATE.grace]
-const BY_RENEWAL = 'case when s.renewing then 1 else 0 end'
-
-/** Subscriptions by the numbers that `split` has for them, in the order of the terms. */
-const standing = (context: ScanContext, condition: string, { split, numbers }: { split: string; numbers: number[] }): Scan =>
+/** Subscriptions in these states. `kinds`, one for each term: 1 auto-renew on, 0 off, 2 in grace. */
+const standing = (context: ScanContext, states: number[], kinds: number[]): Scan =>
   sides(context, {
     joins: '',
-    condition,
+    condition: `s.state in (${states.join(', ')})`,
     only: context.source.dialect.changesState,
     measured: [measuredSum('s.sign')],
-    split,
+    split: `case when s.state = ${SUBSCRIPTION_STATE.grace} then 2 when s.renewing then 1 else 0 end`,
     multipliers: [],
-    terms: numbers.map(number => ({ plus: 0, within: [number] })),
+    terms: kinds.map(kind => ({ plus: 0, within: [kind] })),
     leftOut: null,
   })
-
-const inPaidOrGrace = (context: ScanContext): Scan =>
-  standing(context, `s.state in (${PAID_FOR}, ${GRACE})`, {
-    split: `case when s.state = ${GRACE} then 2 else ${BY_RENEWAL} end`,
-    numbers: [1, 0, 2],
-  })
-
-const inTrial = (context: ScanContext): Scan => standing(context, `s.state = ${TRIAL}`, { split: BY_RENEWAL, numbers: [1, 0] })
 
 function created({ source, restriction, now }: ScanContext): Scan {
   const column = ({ columns }: ColumnAttribute) => `u.${columns.user}`
@@ -238,9 +227,9 @@ export function scanOf(code: ScanCode, context: ScanContext): Scan {
     case 'movement':
       return movement(context)
     case 'standing in paid or grace':
-      return inPaidOrGrace(context)
+      return standing(context, [SUBSCRIPTION_STATE.paid, SUBSCRIPTION_STATE.grace], [1, 0, 2])
     case 'standing in trial':
-      return inTrial(context)
+      return standing(context, [SUBSCRIPTION_STATE.trial], [1, 0])
     case 'created':
       return created(context)
     default:
