@@ -138,8 +138,12 @@ const inOrder = (a: RecordablePeriod, b: RecordablePeriod): number => {
   return i === -1 ? 0 : left[i]! < right[i]! ? -1 : 1
 }
 
+/** What a store sells as a subscription has an end: while nobody says it, the period gives no access. */
+const hasEnd = ({ isOfStore, isSubscription, ends }: RecordablePeriod): boolean => !isOfStore || !isSubscription || ends != null
+
 /** Those of which enough is known, in the order of their begin. */
 export const recordablePeriods = (periods: StatedPeriod[]): RecordablePeriod[] =>
   periods
     .filter((p): p is RecordablePeriod => p.product !== undefined && p.begins !== undefined && typeof p.isSubscription === 'boolean')
+    .filter(hasEnd)
     .sort(inOrder)

@@ -50,10 +50,14 @@ export type NewNotification = SignedNotification & {
 /** Far more than any store uses, and as much as an index takes. A purchase token is longer than an id. */
 const LONGEST = { id: 255, type: 255, subtype: 255, lane: 4096 }
 
-/** Postgres takes no NUL in a text, and a time beyond the numbers that are exact is none. */
+/** Postgres takes neither a NUL nor half of a surrogate pair in a text, and a time beyond the numbers that are exact is none. */
 export function isStorable({ id, type, subtype, lane, statedAt }: SignedNotification): boolean {
   const texts = Object.entries({ id, type, subtype: subtype ?? '-', lane }) as [keyof typeof LONGEST, string][]
   return (
-    Number.isSafeInteger(statedAt) && texts.every(([name, text]) => text !== '' && text.length <= LONGEST[name] && !text.includes('\0'))
+    Number.isSafeInteger(statedAt) &&
+    texts.every(
+      ([name, text]) =>
+        typeof text === 'string' && text !== '' && text.length <= LONGEST[name] && !text.includes('\0') && text.isWellFormed(),
+    )
   )
 }

@@ -50,15 +50,18 @@ export async function finishRows(tx: Tx, rows: readonly FinishedRow[]): Promise<
 /** Seconds before the 2nd … 5th attempt with a row that could not be read or applied; it is set aside after that. */
 const POISON_WAITS = [10, 60, 300, 1800]
 
-/** A row could not be read or applied: it is tried alone later, or set aside. `reason` has no part of the body. Returns the new state. */
-export async function failRow(tx: Tx, id: number, reason: string): Promise<'pending' | 'set_aside'> {
+/** Why a row could not be read or applied, in words without a part of the body. `isFinal`: no repeat helps. */
+export type FailedRow = { id: number; reason: string; isFinal?: boolean }
+
+/** A row could not be read or applied: it is tried alone later, or set aside. Returns the new state. */
+export async function failRow(tx: Tx, { id, reason, isFinal = false }: FailedRow): Promise<'pending' | 'set_aside'> {
   const { rows } = await tx.query<{ state: 'pending' | 'set_aside' }>({
     name: 'fail-notification',
     text: `update store_inbox set attempts = attempts + 1, reason = $2,
-             state = case when attempts >= cardinality($3::int[]) then 'set_aside' else state end,
-             next_attempt_at = clock_timestamp() + make_interval(secs => ($3::int[])[attempts + 1])
+             state = case when $4 or attempts >= cardinality($3::int[]) then 'set_aside' else state end,
+             next_attempt_at = case when not $4 then clock_timestamp() + make_interval(secs => ($3::int[])[attempts + 1]) end
            where id = $1 and state = 'pending' returning state`,
-    values: [id, reason, POISON_WAITS],
+    values: [id, reason, POISON_WAITS, isFinal],
   })
   return rows[0]?.state ?? 'pending'
 }

@@ -27,7 +27,7 @@ const take = async (limit = 100) => (await takePending(api.pool, lane, limit)).m
 const rowOf = async (id: string) => (await inboxOf(api.pool, project.id)).find(row => row.notification_id === id)!
 const fail = async (id: string, reason = 'unreadable') => {
   const { id: number } = await rowOf(id)
-  return transaction(api.pool, tx => failRow(tx, number, reason))
+  return transaction(api.pool, tx => failRow(tx, { id: number, reason }))
 }
 const finish = async (id: string, state: 'done' | 'ignored' = 'done', environment: number | null = null) => {
   const { id: number } = await rowOf(id)

@@ -1,11 +1,22 @@
 const CHARACTERS = 1000
 
+/** What an error says of itself. A library may throw errors without a message: the classes are then all that is known. */
+function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error)
+  if (error.message !== '') return error.message
+  const { cause } = error
+  return cause instanceof Error ? `${error.constructor.name} (${cause.constructor.name})` : error.constructor.name
+}
+
 /**
- * The message of an error as it can be recorded. A message from outside may contain a NUL or half of a surrogate pair, and the cut may
+ * The message of an error as it can be recorded; it is never empty. `doing`: what failed, for an error that does not say it. A message from outside may contain a NUL or half of a surrogate pair, and the cut may
  * split a pair; Postgres takes none of them in JSON. An attempt that cannot be recorded would be repeated for ever.
  */
-export const messageOf = (error: unknown): string =>
-  (error instanceof Error ? error.message : String(error)).replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
+export function messageOf(error: unknown, doing?: string): string {
+  const isMute = error instanceof Error && error.message === ''
+  const words = isMute && doing !== undefined ? `${wordsOf(error)} while ${doing}` : wordsOf(error)
+  return words.replaceAll('\0', '').slice(0, CHARACTERS).toWellFormed()
+}
 
 /** How an effect is repeated: waits in seconds before the 2nd, 3rd … attempt; one more attempt than waits. */
 export type RetryPolicy = { waits: readonly number[]; attemptLimitMs: number }

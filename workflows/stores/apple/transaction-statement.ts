@@ -1,4 +1,5 @@
 import { type JWSTransactionDecodedPayload, OfferDiscountType, RevocationType, Type } from '@apple/app-store-server-library'
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { PeriodSaid, PeriodStatement } from '../../../domain/store-facts/statement.ts'
 import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
 import { amountOf, refundedShare } from './milliunits.ts'
@@ -39,13 +40,21 @@ export function refundOf(transaction: AppleTransaction, isAllBack = false): NonN
 
 function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
   const { expiresDate, transactionReason } = transaction
-  if (expiresDate === undefined) throw new UnreadableContent('a signed subscription has no expiresDate')
+  if (expiresDate === undefined) throw new NotCredible('a signed subscription has no expiresDate')
   return {
     isSubscription: true,
     ends: wholeSecondOf(expiresDate),
     periodType: periodTypeOf(transaction),
     ...(transactionReason !== undefined && { isRenewal: transactionReason === 'RENEWAL' }),
   }
+}
+
+const TYPES: readonly string[] = Object.values(Type)
+
+/** Nobody knows what a type that is added later entitles to. Old transactions state none. */
+function requireKnownType({ type }: AppleTransaction): void {
+  if (type !== undefined && !TYPES.includes(type))
+    throw new NotCredible(`the type ${JSON.stringify(type).slice(0, 60)} of a signed transaction is not known`)
 }
 
 /** A non-renewing subscription is a one-time purchase for Apple, which knows no end of it. The project may have linked it to a subscription. */
@@ -57,10 +66,12 @@ const oneTimeSaid = ({ type }: AppleTransaction): PeriodSaid => ({
 
 /**
  * What a transaction says of its period. What family members share is paid by somebody else, so its price says nothing. `added`: what is known
- * besides, by the type of a notification or by other transactions.
+ * besides, by the type of a notification or by other transactions. Throws `NotCredible` for a type that is not known, and for a subscription without
+ * an end.
  */
 export function transactionStatement(transaction: AppleTransaction, origin: 'push' | 'api', added: PeriodSaid = {}): PeriodStatement {
   const { transactionId, originalTransactionId, productId, price, currency, purchaseDate, revocationDate, signedDate } = transaction
+  requireKnownType(transaction)
   const { webOrderLineItemId: lineItem } = transaction
   const isShared = isFamilyShared(transaction)
   const country = countryOfStorefront(transaction.storefront)

@@ -1,4 +1,5 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
+import { requireCredible } from '../../../domain/store-facts/credible.ts'
 import { inSequence } from '../../../domain/store-facts/statement.ts'
 import type { Lane } from '../../../domain/store-inbox/lanes.ts'
 import { nextQuestion } from '../../../domain/store-inbox/questions.ts'
@@ -10,7 +11,7 @@ import type { StoreAnswer, StoreClient } from '../store-client.ts'
 /** All requests about a lane together. */
 const LIMIT_MS = 60_000
 
-/** Asks the store for everything that it knows of a lane, within the budget of the project. */
+/** Asks the store for everything that it knows of a lane, within the budget of the project. Throws `NotCredible` for an answer that is not. */
 export async function askStore(
   db: Db,
   client: StoreClient,
@@ -27,7 +28,9 @@ export async function askStore(
   const question = await nextQuestion(db)
   try {
     const answer = await client.refresh(name, { settings, environment: kind, signal, transactions, quota })
-    return answer.is === 'reports' ? { ...answer, reports: inSequence(answer.reports, question) } : answer
+    if (answer.is !== 'reports') return answer
+    for (const report of answer.reports) requireCredible(report, Date.now())
+    return { ...answer, reports: inSequence(answer.reports, question) }
   } catch (error) {
     if (late.aborted && !ends.aborted) return { is: 'later', why: 'timeout', afterMs: null }
     throw error

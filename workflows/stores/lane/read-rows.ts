@@ -1,7 +1,8 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
+import { NotCredible, requireCredible } from '../../../domain/store-facts/credible.ts'
 import { inSequence, type StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { Promised } from '../../../domain/store-inbox/checks.ts'
-import type { PendingRow } from '../../../domain/store-inbox/pending.ts'
+import type { FailedRow, PendingRow } from '../../../domain/store-inbox/pending.ts'
 import { messageOf } from '../../engine/policy.ts'
 import type { StoreClient, StoreSettings } from '../store-client.ts'
 
@@ -19,7 +20,7 @@ export type ReadRow = {
 export type ReadRows = {
   read: ReadRow[]
   ignored: { id: number }[]
-  failed: { id: number; reason: string }[]
+  failed: FailedRow[]
   transactions: string[]
 }
 
@@ -33,11 +34,13 @@ export async function readNotifications(client: StoreClient, rows: readonly Pend
         result.ignored.push({ id })
         continue
       }
+      for (const report of read.reports) requireCredible(report, Date.now())
       const promise = read.promised ? { promised: read.promised, at: statedAt } : null
       result.read.push({ id, environment: read.environment, reports: inSequence(read.reports, id), refresh: read.refresh, promise })
       result.transactions.push(...(read.transactions ?? []))
     } catch (error) {
-      result.failed.push({ id, reason: messageOf(error) })
+      const reason = messageOf(error, `reading the notification ${type}`)
+      result.failed.push({ id, reason, isFinal: error instanceof NotCredible })
     }
   }
   return result

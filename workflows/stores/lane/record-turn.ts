@@ -10,7 +10,7 @@ import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected }
 import { laneOf, lastPeriodOf } from '../../../domain/store-inbox/follow.ts'
 import { knownOfLane } from '../../../domain/store-inbox/known-of-lane.ts'
 import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/store-inbox/lanes.ts'
-import { type FinishedRow, failRow, finishRows } from '../../../domain/store-inbox/pending.ts'
+import { type FailedRow, type FinishedRow, failRow, finishRows } from '../../../domain/store-inbox/pending.ts'
 import type { Tx } from '../../../store/connect.ts'
 import type { ReadRow } from './read-rows.ts'
 
@@ -22,7 +22,7 @@ export type TurnResult = {
   isAsked: boolean
   promises: NonNullable<ReadRow['promise']>[]
   finished: FinishedRow[]
-  failed: { id: number; reason: string }[]
+  failed: FailedRow[]
   failure: LaneTurn['failure']
 }
 
@@ -89,7 +89,7 @@ export async function recordTurn(
     if (mustBeComplete && recorded.some(({ isComplete }) => !isComplete)) throw new NotComplete()
     await lockFence(tx, job)
     await finishRows(tx, finished)
-    for (const { id, reason } of failed) await failRow(tx, id, reason)
+    for (const row of failed) await failRow(tx, row)
     for (const { lineage } of recorded) await requestConsumption(tx, environment!, lineage, reports)
     if (isAsked) await endAlert(tx, refusedCredentials(project, platform, environment))
     await raiseAlerts(

@@ -2,6 +2,7 @@ import { type EnvironmentKind, environmentOf } from '../../../domain/environment
 import { type ClaimedJob, deleteClaimedJob, lockFence } from '../../../domain/jobs/job.ts'
 import type { Secrets } from '../../../domain/projects/secrets.ts'
 import { isReportConflict } from '../../../domain/purchases/record-reports.ts'
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import { raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
 import { knownEnvironment } from '../../../domain/store-inbox/known-environment.ts'
@@ -121,7 +122,9 @@ async function withAnswer(turn: Turn, deps: LaneDeps): Promise<Outcome> {
     answer = await askStore(deps.pool, client, lane, store, read.transactions, ends)
   } catch (error) {
     if (ends.aborted || classifyFailure(error) !== 'other') throw error
-    return poisoned(turn, deps, messageOf(error))
+    // What the notifications say by themselves is credible: the answer must not keep it.
+    if (error instanceof NotCredible && isSelfSufficient(turn)) return failing(turn, deps, notCredible(error), null)
+    return poisoned(turn, deps, error)
   }
   deps.counts.refresh(lane.platform, answer.is === 'later' && answer.why === OVER_QUOTA ? OVER_QUOTA : answer.is)
   deps.at('lane-asked')
@@ -211,7 +214,7 @@ async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComple
   } catch (error) {
     if (error instanceof NotComplete) return withAnswer(turn, deps)
     if (jobLoss(error, turn.signals) || classifyFailure(error) !== 'other') throw error
-    return poisoned(turn, deps, messageOf(error))
+    return poisoned(turn, deps, error)
   }
   if (hasMissed) counts.missed(lane.platform)
   at('lane-recorded')
@@ -220,12 +223,19 @@ async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComple
   return found.failure === null ? SUCCEEDED : { is: 'suspended', why: found.failure.reason, isRetry: found.failure.reason !== OVER_QUOTA }
 }
 
-/** What was read cannot be recorded: each of the notifications is tried alone from now on, so that the one at fault does not keep the others. */
-async function poisoned({ job, lane, rows }: Turn, { pool }: LaneDeps, reason: string): Promise<Outcome> {
-  const failure = rows.length > 0 ? null : { reason: 'not_recordable', afterSeconds: laneWait(lane.attempts, null) }
+const notCredible = ({ message }: NotCredible) => `the answer of the store is not credible: ${message}`
+
+/**
+ * What was read cannot be recorded: each of the notifications is tried alone from now on, so that the one at fault does not keep the others. After an
+ * answer that is not credible they are set aside at once.
+ */
+async function poisoned({ job, lane, rows }: Turn, { pool }: LaneDeps, error: unknown): Promise<Outcome> {
+  const isFinal = error instanceof NotCredible
+  const reason = isFinal ? notCredible(error) : messageOf(error, 'recording what the store says')
+  const failure = rows.length > 0 ? null : { reason, afterSeconds: laneWait(lane.attempts, null) }
   await transaction(pool, async tx => {
     await lockFence(tx, job)
-    for (const { id } of rows) await failRow(tx, id, reason)
+    for (const { id } of rows) await failRow(tx, { id, reason, isFinal })
     await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, expectation: lane.expectation, failure })
   })
   return { is: 'suspended', why: `a notification could not be recorded: ${reason}`, isRetry: true }

@@ -1,4 +1,5 @@
 import { exactDecimal } from '../../../domain/decimal.ts'
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 
 const SHARE_DIGITS = 6
 
@@ -17,7 +18,7 @@ const DECIMAL_PLACES: Record<string, number> = {
 }
 
 /** An amount in a currency whose lowest denomination is not known cannot be read. */
-export class UnknownCurrency extends Error {
+export class UnknownCurrency extends NotCredible {
   constructor(currency: string | undefined) {
     super(`the currency ${String(currency).slice(0, 10)} is not known`)
   }

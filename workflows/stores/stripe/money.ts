@@ -1,13 +1,14 @@
 import { exactDecimal } from '../../../domain/decimal.ts'
 import { isCurrency } from '../../../domain/events/money.ts'
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 
 const WITHOUT_DECIMALS = 'BIF CLP DJF GNF JPY KMF KRW MGA PYG RWF VND VUV XAF XOF XPF'.split(' ')
 const WITH_THREE = 'BHD JOD KWD OMR TND'.split(' ')
 
-/** Stripe's code in capitals. Throws for one that is no currency: nobody knows the decimals of its amounts. */
+/** Stripe's code in capitals. Throws `NotCredible` for one that is no currency: nobody knows the decimals of its amounts. */
 export function stripeCurrency(code: string): string {
   const currency = code.toUpperCase()
-  if (!isCurrency(currency)) throw new Error(`an amount of Stripe has the unknown currency ${JSON.stringify(code)}`)
+  if (!isCurrency(currency)) throw new NotCredible(`an amount of Stripe has the unknown currency ${JSON.stringify(code)}`)
   return currency
 }
 
