@@ -5,6 +5,7 @@ import { raiseAlerts, refusedCredentials } from '../../domain/store-inbox/alerts
 import { nextQuestion } from '../../domain/store-inbox/questions.ts'
 import type { StorePlatform } from '../../domain/stores/config.ts'
 import type { Db } from '../../store/connect.ts'
+import { confirmCredible } from './confirm-credible.ts'
 import { quotaOf } from './quota.ts'
 import type { ClaimAnswer, StoreClient } from './store-client.ts'
 
@@ -37,7 +38,7 @@ export function storeVerifiers(db: Db, clients: Record<StorePlatform, StoreClien
       const settings = { project, enabled: config?.enabled ?? false, value: secret }
       const quota = quotaOf(db, { project, platform: store, environment: store === 'google' ? null : environment }, 'claim', signal)
       const question = await nextQuestion(db)
-      const answer = await clients[store].confirm(claim, { settings, environment, signal, quota })
+      const answer = await confirmCredible(clients[store], claim, { settings, environment, signal, quota })
       if (answer.is === 'refused')
         await raiseAlerts(db, [refusedCredentials(project, store, await environmentOf(db, project, environment))])
       return verified(answer, question)

@@ -14,6 +14,7 @@ import type { Pool } from '../../../store/connect.ts'
 import { classifyFailure } from '../../../store/failures.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { messageOf } from '../../../workflows/engine/policy.ts'
+import { confirmCredible } from '../../../workflows/stores/confirm-credible.ts'
 import type { Quota } from '../../../workflows/stores/quota.ts'
 import type { ClaimAnswer, StoreClient } from '../../../workflows/stores/store-client.ts'
 import { CliError } from '../../failure.ts'
@@ -98,7 +99,7 @@ async function attach(attaching: Attaching, { user: given, transaction: id }: Po
   const asking = { settings: store, environment: kind, signal, quota }
   const name = STORE_NAME[platform]
   const question = await nextQuestion(pool)
-  const answer = await askPatiently(() => client.confirm(pointerClaim(platform, id), asking), { store: name, signal, onWait })
+  const answer = await askPatiently(() => confirmCredible(client, pointerClaim(platform, id), asking), { store: name, signal, onWait })
   switch (answer.is) {
     case 'unknown':
     case 'gone':

@@ -1,4 +1,5 @@
 import { GetTransactionHistoryVersion, Status, type StatusResponse } from '@apple/app-store-server-library'
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { PeriodSaid, Statement, StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { AppStoreApi } from './app-store-api.ts'
 import { type AppleRenewal, completeRenewal, renewalStatement, retrySaid } from './renewal-statement.ts'
@@ -118,6 +119,16 @@ export async function appleLineage(api: AppStoreApi, verifier: AppleSignatures, 
   return reportOf(lineage, own, last, isWhole)
 }
 
+/** Null where Apple says nothing of the lineage that is credible: the customer has other lineages. */
+function credibleOrNull(report: () => StoreReport | null): StoreReport | null {
+  try {
+    return report()
+  } catch (error) {
+    if (error instanceof NotCredible) return null
+    throw error
+  }
+}
+
 /** The same of all lineages of the customer who has a transaction, the oldest lineage first. */
 export async function appleCustomer(api: AppStoreApi, verifier: AppleSignatures, id: string): Promise<StoreReport[]> {
   const { transactions, isWhole } = await transactionsOf(api, verifier, id, undefined)
@@ -125,7 +136,8 @@ export async function appleCustomer(api: AppStoreApi, verifier: AppleSignatures,
   const statuses = transactions.some(isAutoRenewable) ? await api.getAllSubscriptionStatuses(id) : { data: [] }
   const reports: StoreReport[] = []
   for (const [lineage, own] of lineages) {
-    const report = reportOf(lineage, own, await lastTransaction(verifier, statuses, lineage), isWhole)
+    const last = await lastTransaction(verifier, statuses, lineage)
+    const report = credibleOrNull(() => reportOf(lineage, own, last, isWhole))
     if (report) reports.push(report)
   }
   return reports

@@ -1,5 +1,13 @@
 import type { KeyObject, X509Certificate } from 'node:crypto'
-import { Environment, SignedDataVerifier, VerificationException, VerificationStatus } from '@apple/app-store-server-library'
+import {
+  Environment,
+  type JWSRenewalInfoDecodedPayload,
+  type JWSTransactionDecodedPayload,
+  type ResponseBodyV2DecodedPayload,
+  SignedDataVerifier,
+  VerificationException,
+  VerificationStatus,
+} from '@apple/app-store-server-library'
 import type { EnvironmentKind } from '../../../domain/environment.ts'
 import type { StoreSettings } from '../store-client.ts'
 import type { JudgedChain, JudgedChains } from './judged-chains.ts'
@@ -34,6 +42,30 @@ export const isForeign = (error: unknown): boolean =>
 export const isUndecided = (error: unknown): boolean =>
   error instanceof VerificationException && error.status === VerificationStatus.RETRYABLE_VERIFICATION_FAILURE
 
+const STATUS_WORDS: Record<VerificationStatus, string> = {
+  [VerificationStatus.OK]: 'is right',
+  [VerificationStatus.VERIFICATION_FAILURE]: 'has a signature that does not hold',
+  [VerificationStatus.RETRYABLE_VERIFICATION_FAILURE]: 'has certificates that could not be checked',
+  [VerificationStatus.INVALID_APP_IDENTIFIER]: 'is of another app',
+  [VerificationStatus.INVALID_ENVIRONMENT]: 'is of another environment',
+  [VerificationStatus.INVALID_CHAIN_LENGTH]: 'has no chain of three certificates',
+  [VerificationStatus.INVALID_CERTIFICATE]: 'has a certificate that does not hold',
+  [VerificationStatus.FAILURE]: 'has a certificate that is revoked or could not be checked',
+}
+
+/** The library's errors have no message. That of the cause is left out: it may show a part of what was signed. */
+async function inWords<Value>(signed: string, verifying: Promise<Value>): Promise<Value> {
+  try {
+    return await verifying
+  } catch (error) {
+    if (error instanceof VerificationException && error.message === '') {
+      const status = [VerificationStatus[error.status], error.cause?.constructor.name].filter(word => word !== undefined).join(', ')
+      error.message = `the signed ${signed} ${STATUS_WORDS[error.status]} (${status})`
+    }
+    throw error
+  }
+}
+
 /** Signing times have no oldest age: repeats are harmless, and history is old. */
 export const isSignedInTime = (signedDate: unknown, nowMs: number): signedDate is number =>
   typeof signedDate === 'number' && Number.isFinite(signedDate) && signedDate <= nowMs + AHEAD_MS
@@ -51,6 +83,18 @@ export class AppleSignatures extends SignedDataVerifier {
     super([...roots], onlineChecks, APPLE_ENVIRONMENT[environment], bundleId, Number(appId ?? 0))
     this.#chains = chains
     this.#appId = appId
+  }
+
+  override verifyAndDecodeNotification(signed: string): Promise<ResponseBodyV2DecodedPayload> {
+    return inWords('notification', super.verifyAndDecodeNotification(signed))
+  }
+
+  override verifyAndDecodeTransaction(signed: string): Promise<JWSTransactionDecodedPayload> {
+    return inWords('transaction', super.verifyAndDecodeTransaction(signed))
+  }
+
+  override verifyAndDecodeRenewalInfo(signed: string): Promise<JWSRenewalInfoDecodedPayload> {
+    return inWords('renewal info', super.verifyAndDecodeRenewalInfo(signed))
   }
 
   /** The app id counts where the project and the notification both have one, in the sandbox, too. */

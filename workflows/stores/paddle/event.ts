@@ -22,6 +22,14 @@ export function isPaddleEvent(value: unknown): value is PaddleEvent {
   return hasTexts && typeof data === 'object' && data !== null && !Array.isArray(data)
 }
 
+const IDS = ['id', 'subscription_id', 'transaction_id', 'customer_id']
+
+/** What is wrong with the ids of an event that is read; null: nothing. */
+function wrongId({ event_type, data }: PaddleEvent): string | null {
+  const wrong = PADDLE_EVENT_TYPES.includes(event_type) ? IDS.find(name => data[name] != null && typeof data[name] !== 'string') : undefined
+  return wrong === undefined ? null : `must have data.${wrong} as a text, as Paddle Billing writes ids`
+}
+
 /** Decodes the body of a notification. A text says why it is none. */
 export function decodePaddleEvent(body: Uint8Array): PaddleEvent | string {
   let value: unknown
@@ -30,7 +38,8 @@ export function decodePaddleEvent(body: Uint8Array): PaddleEvent | string {
   } catch {
     return 'must be JSON'
   }
-  return isPaddleEvent(value) ? value : 'must be an event of Paddle Billing with event_id, event_type, occurred_at and data'
+  if (!isPaddleEvent(value)) return 'must be an event of Paddle Billing with the texts event_id, event_type and occurred_at, and with data'
+  return wrongId(value) ?? value
 }
 
 /** The subscription, else the transaction that an event is about; null: it names none. */

@@ -1,0 +1,27 @@
+import { NotCredible, requireCredible } from '../../domain/store-facts/credible.ts'
+import type { StoreReport } from '../../domain/store-facts/statement.ts'
+import type { Asking, ClaimAnswer, ClaimToConfirm, StoreClient } from './store-client.ts'
+
+function isCredible(report: StoreReport): boolean {
+  try {
+    requireCredible(report, Date.now())
+    return true
+  } catch (error) {
+    if (error instanceof NotCredible) return false
+    throw error
+  }
+}
+
+/** Asks about a claimed purchase. What is not credible is not confirmed; it does not keep the customer's other lineages. */
+export async function confirmCredible(client: Pick<StoreClient, 'confirm'>, claim: ClaimToConfirm, asking: Asking): Promise<ClaimAnswer> {
+  try {
+    const answer = await client.confirm(claim, asking)
+    if (answer.is !== 'reports') return answer
+    const reports = answer.reports.filter(isCredible)
+    const isClaimed = reports.some(({ lineage, aliases }) => lineage === answer.lineage || aliases.includes(answer.lineage))
+    return isClaimed || reports.length === answer.reports.length ? { ...answer, reports } : { is: 'unknown' }
+  } catch (error) {
+    if (error instanceof NotCredible) return { is: 'unknown' }
+    throw error
+  }
+}
