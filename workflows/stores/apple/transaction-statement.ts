@@ -17,8 +17,12 @@ export function completeTransaction(transaction: JWSTransactionDecodedPayload): 
   return transaction as AppleTransaction
 }
 
-/** Periods are whole seconds. */
-export const wholeSecondOf = (ms: number): string => `${new Date(Math.floor(ms / 1000) * 1000).toISOString().slice(0, 19)}Z`
+/** Periods are whole seconds. Throws `NotCredible` for a number that is no time. */
+export function wholeSecondOf(ms: number): string {
+  const time = new Date(Math.floor(ms / 1000) * 1000)
+  if (Number.isNaN(time.getTime())) throw new NotCredible('a signed time is none')
+  return `${time.toISOString().slice(0, 19)}Z`
+}
 
 export const isAutoRenewable = ({ type, expiresDate }: JWSTransactionDecodedPayload): boolean =>
   type === undefined ? expiresDate !== undefined : type === Type.AUTO_RENEWABLE_SUBSCRIPTION
