@@ -1,4 +1,5 @@
 import { VerificationException } from '@apple/app-store-server-library'
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
 import { type AppleDeps, type AppStoreApi, askApple } from './app-store-api.ts'
@@ -66,7 +67,7 @@ async function signedTransaction(deps: AppleDeps, jws: string, { settings, envir
     return { transaction, report: reportOf(transaction, 'push') }
   } catch (error) {
     if (isUndecided(error)) return 'undecided'
-    if (error instanceof VerificationException || error instanceof UnreadableContent) return null
+    if ([VerificationException, UnreadableContent, NotCredible].some(kind => error instanceof kind)) return null
     throw error
   }
 }
