@@ -21,6 +21,9 @@ let user: { id: string; account: string }
 let now: number
 beforeAll(async () => {
   stores = await startStores()
+  // The first notification loads Apple's library: on a busy machine for longer than an answer may take.
+  await stores.connectApple({ isConnected: false })
+  await stores.pushApple(appleSubscription(stores.chain).subscribe(Date.now() - 60_000))
 })
 afterAll(() => stores.stop())
 beforeEach(async () => {
