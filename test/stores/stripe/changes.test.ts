@@ -19,7 +19,7 @@ test('an upgrade that is charged at once begins a period and ends the old one; w
   const [main, ...others] = await known()
   expect(others).toEqual([])
   expect(main!.periods).toMatchObject([
-    { subject: 'in_sub_1_1', product: 'prod_pro', price: '10', begins: BEGIN, ends: CHANGED },
+    { subject: 'in_sub_1_1', product: 'prod_pro', price: '10', begins: BEGIN, ends: CHANGED, plan: { price: '10', days: 30 } },
     {
       subject: 'in_sub_1_2',
       product: 'prod_max',
@@ -28,6 +28,7 @@ test('an upgrade that is charged at once begins a period and ends the old one; w
       ends: END,
       isRenewal: false,
       level: { is: 'upgrade', refunded: '5' },
+      plan: { price: '30', days: 30 },
     },
   ])
   expect(main!.periods[0]).not.toHaveProperty('level')
@@ -130,7 +131,10 @@ test('a change that is charged as an item of the invoice is that of the item wit
     ],
   )
   const [main] = await known()
-  expect(main!.periods).toMatchObject([{ ends: CHANGED }, { product: 'prod_max', price: '15', begins: CHANGED }])
+  expect(main!.periods).toMatchObject([
+    { ends: CHANGED, credits: [{ at: CHANGED, amount: '5', isOfUpgrade: true }] },
+    { product: 'prod_max', price: '15', begins: CHANGED, level: { is: 'upgrade', refunded: '5' }, credits: [] },
+  ])
 })
 
 test('what the app has added to an invoice is no period', async () => {

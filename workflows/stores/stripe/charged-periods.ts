@@ -41,8 +41,22 @@ const priceIdOf = ({ pricing }: Stripe.InvoiceLineItem): string | undefined => {
 
 type ItemLine = { item: string; product: string; isProration: boolean }
 
+/** The items by the products that lines have named with them: an item may have another product now. */
+function itemsByProduct({ invoices }: KnownSubscription): Map<string, string> {
+  const found = new Map<string, string>()
+  for (const { parent, pricing } of invoices.flatMap(({ lines }) => lines)) {
+    const [item, product] = [parent?.subscription_item_details?.subscription_item, pricing?.price_details?.product]
+    if (item !== undefined && product !== undefined) found.set(product, item)
+  }
+  return found
+}
+
 /** The item that a line is about; null: of none, as a charge that the app has added to the invoice. */
-function itemOf({ items, subscription }: KnownSubscription, { parent, pricing }: Stripe.InvoiceLineItem): ItemLine | null {
+function itemOf(
+  { items, subscription }: KnownSubscription,
+  { parent, pricing }: Stripe.InvoiceLineItem,
+  named: ReadonlyMap<string, string>,
+): ItemLine | null {
   const product = pricing?.price_details?.product
   const details = parent?.subscription_item_details
   if (details) {
@@ -54,16 +68,16 @@ function itemOf({ items, subscription }: KnownSubscription, { parent, pricing }:
   // A change may be charged as an item of the invoice, which names the product only.
   const added = parent?.invoice_item_details
   if (!added?.proration || added.subscription !== subscription.id || product === undefined) return null
-  const item = items.find(({ price }) => price.product === product)?.id
+  const item = items.find(({ price }) => price.product === product)?.id ?? named.get(product)
   return item === undefined ? null : { item, product, isProration: true }
 }
 
 /** Lines of one item and time are one period: a price with tiers has a line for each. */
-function ofInvoice(known: KnownSubscription, of: KnownInvoice): Charged {
+function ofInvoice(known: KnownSubscription, of: KnownInvoice, named: ReadonlyMap<string, string>): Charged {
   const groups = new Map<string, ChargedPeriod>()
   const credits: InvoiceCredit[] = []
   for (const line of of.lines) {
-    const found = itemOf(known, line)
+    const found = itemOf(known, line, named)
     if (!found) continue
     const { start: begins, end: ends } = line.period
     const price = linePrice(line)
@@ -95,6 +109,7 @@ const regularOf = (periods: ChargedPeriod[]): ChargedPeriod =>
 
 /** What the paid invoices charge and credit, in the order of the invoices. */
 export function chargedPeriods(known: KnownSubscription): Charged {
-  const all = known.invoices.filter(({ invoice }) => invoice.status === 'paid').map(of => ofInvoice(known, of))
+  const named = itemsByProduct(known)
+  const all = known.invoices.filter(({ invoice }) => invoice.status === 'paid').map(of => ofInvoice(known, of, named))
   return { periods: all.flatMap(({ periods }) => periods), credits: all.flatMap(({ credits }) => credits) }
 }
