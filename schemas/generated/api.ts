@@ -1157,8 +1157,8 @@ export interface paths {
         };
         /**
          * Get the figures of today
-         * @description UTC today until now, beside yesterday until the same time of day. The one card is `realtime`; other codes are 404. The parameters of charts that do
-         *     not matter here (window, unit, segmentation, time zone) are checked and have no effect.
+         * @description Today until now, beside yesterday after as long; days of `timezone`, else UTC. The one card is `realtime`; other codes are 404. The parameters of
+         *     charts that do not matter here (window, unit, segmentation) are checked and have no effect.
          */
         get: operations["v4GetAnalyticsCard"];
         put?: never;
@@ -3353,7 +3353,7 @@ export interface components {
             first_rate: components["schemas"]["AnalyticsRate"];
             last_rate: components["schemas"]["AnalyticsRate"];
         };
-        /** @description Of the first or last purchase behind the number. */
+        /** @description What converted the first or last purchase behind the number, and the day of that rate. */
         AnalyticsRate: {
             date: string;
             /** @description What one unit was in the currency of the answer. Null without rates; then amounts stated in USD count. */

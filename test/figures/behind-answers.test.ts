@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { storeRates } from './tell.ts'
 
 const DAY = 86_400
 const NOW = Math.floor(Date.now() / 1000)
@@ -177,4 +178,30 @@ test('texts of a question are quoted in the statement', async () => {
   const { rows } = await api.pool.query(body.sql)
   expect(rows).toEqual([{ value: expect.anything() }])
   expect(Number(rows[0].value)).toBe(0)
+})
+
+test('the rate of a number has the day of the rate, not that of the purchase', async () => {
+  const { secret } = await api.newProject()
+  const dayOf = (at: number) => iso(at).slice(0, 10)
+  const [early, late] = [dayOf(FROM - 10 * DAY), dayOf(FROM - 3 * DAY)]
+  await storeRates(api, [
+    { currency: 'SEK', date: early, usdPerUnit: '0.2' },
+    { currency: 'SEK', date: late, usdPerUnit: '0.1' },
+    { currency: 'NOK', date: dayOf(NOW), usdPerUnit: '0.5' },
+  ])
+  const sale = (currency: string) => ({
+    ...{ event_id: currency, event_name: 'in_app_purchase', identity_id: currency, happened_at: iso(FROM + 3_600), price: '10', currency },
+    ...{ product_id: 'coins', transaction: { transaction_id: currency } },
+  })
+  const posted = await api.call('POST', '/v4/events', { key: secret, body: { events: ['SEK', 'NOK', 'USD'].map(sale) } })
+  expect(posted.body).toMatchObject({ created: 3 })
+  const ratesIn = async (currency: string) => {
+    const { body } = await get(`sales/explain?${WINDOW}&series=${encodeURIComponent('Sales after refunds')}&currency=${currency}`, secret)
+    return Object.fromEntries(
+      body.currencies.map(({ currency, first_rate }: { currency: string; first_rate: { date: string } }) => [currency, first_rate.date]),
+    )
+  }
+  // Before the first rate of a currency that one counts; what needs no rate has the day of the purchase.
+  expect(await ratesIn('USD')).toEqual({ SEK: late, NOK: dayOf(NOW), USD: dayOf(FROM + 3_600) })
+  expect(await ratesIn('SEK')).toMatchObject({ SEK: dayOf(FROM + 3_600), USD: late })
 })

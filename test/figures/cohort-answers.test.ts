@@ -64,6 +64,12 @@ test('nobody: no cohorts, no points, no trials', async () => {
   expect(await asked('/v4/analytics/ltv/trial-conversion')).toMatchObject({ trials_started: 0, trials_converted: 0, conversion_rate: 0 })
 })
 
+test('the end of LTV is never later than a question may ask for', async () => {
+  const latest = 253_402_300_799
+  const { status, body } = await api.call('GET', `/v4/analytics/ltv?cohort_to=${latest}`)
+  expect([status, body.cohort_to]).toEqual([200, latest])
+})
+
 test('a range is widened to its units and to midnight, except the beginning of LTV', async () => {
   const [from, to] = [1_772_500_001, 1_773_000_001]
   const range = `cohort_from=${from}&cohort_to=${to}`

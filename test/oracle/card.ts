@@ -1,17 +1,18 @@
+import { DateTime } from 'luxon'
 import type { Filters } from './attributes.ts'
 import { shown } from './exact.ts'
 import { amounts, counted, type Fact } from './facts.ts'
-import { DAY } from './history.ts'
 import type { Conversion } from './rates.ts'
 import { totalOf } from './series.ts'
 import { isNew, type World } from './world.ts'
 
-/** UTC today until now, beside yesterday until the same time of day. */
-export function cardAnswer(world: World, conversion: Conversion, filters: Filters) {
+/** Today of the zone until now, beside yesterday after as long. */
+export function cardAnswer(world: World, conversion: Conversion, filters: Filters, zone = 'UTC') {
   const { now } = world.history
-  const midnight = now - (now % DAY)
+  const began = (daysAgo: number) => DateTime.fromSeconds(now, { zone }).startOf('day').minus({ days: daysAgo }).startOf('day').toSeconds()
+  const [before, midnight] = [began(1), began(0)]
   const today = { from: midnight, to: now + 1 }
-  const yesterday = { from: midnight - DAY, to: now + 1 - DAY }
+  const yesterday = { from: before, to: Math.min(before + (now + 1 - midnight), midnight) }
   const entry = (code: string, facts: Fact[], decimals: number) => ({
     code,
     value: shown(totalOf(facts, today), decimals),

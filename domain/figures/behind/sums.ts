@@ -76,6 +76,13 @@ function sumsSql(all: readonly FactRows[], lateFrom: number): string {
   return `${parts.join(' union all ')} order by 1, 2, 3, 4`
 }
 
+/** SQL: the day of the rate that converts on a day: the last one until then, else the first. Dollars are converted by the rate of the answer's currency. */
+const rateDay = (day: string): string => {
+  const of = `currency_rates r where r.currency = (case when k.currency = 'USD' then $4 else k.currency end) collate "default"`
+  const used = `coalesce((select max(r.date) from ${of} and r.date <= ${day}), (select min(r.date) from ${of}))`
+  return `coalesce(case when k.currency <> $4 then ${used} end, ${day})::text`
+}
+
 /** Amounts and rates of each currency, in the order of the codes. */
 async function currencySums(
   db: Db,
@@ -93,12 +100,16 @@ async function currencySums(
     first: question.rateDate ?? dateOf(edge(rows, 'first', (a, b) => a < b)),
     last: question.rateDate ?? dateOf(edge(rows, 'last', (a, b) => a > b)),
   }))
-  const { rows: rates } = await db.query<{ first: string | null; last: string | null }>(
-    `select currency_factor(k.currency, k.first, $4)::text as first, currency_factor(k.currency, k.last, $4)::text as last
+  const { rows: rates } = await db.query<Record<'first' | 'last', string | null> & Record<'first_day' | 'last_day', string>>(
+    `select currency_factor(k.currency, k.first, $4)::text as first, currency_factor(k.currency, k.last, $4)::text as last,
+       ${rateDay('k.first')} as first_day, ${rateDay('k.last')} as last_day
      from unnest($1::text[], $2::date[], $3::date[]) with ordinality k(currency, first, last, n) order by n`,
     [sums.map(one => one.currency), sums.map(one => one.first), sums.map(one => one.last), question.currency],
   )
   return sums
-    .map((one, i) => ({ ...one, first: { date: one.first, rate: rates[i]!.first }, last: { date: one.last, rate: rates[i]!.last } }))
+    .map((one, i) => {
+      const { first, first_day, last, last_day } = rates[i]!
+      return { ...one, first: { date: first_day, rate: first }, last: { date: last_day, rate: last } }
+    })
     .sort((a, b) => ((a.currency ?? '') < (b.currency ?? '') ? -1 : 1))
 }

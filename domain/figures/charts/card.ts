@@ -1,4 +1,5 @@
 import type { Environment } from '../../environment.ts'
+import { bucketStarts } from '../buckets.ts'
 import { type FactAccess, withFacts } from '../open-source.ts'
 import type { FigureQuestion } from '../question.ts'
 import { scanContext } from './chart.ts'
@@ -9,13 +10,19 @@ import { ALL, emptyTally, tally } from './tally.ts'
 
 const DAY = 86_400
 
-/** Trials begun, subscriptions started or converted, one-time purchases, gross revenue: of today (UTC), and of yesterday until this time of day. */
+/** Trials begun, subscriptions started or converted, one-time purchases, gross revenue: of today in the zone (UTC), and of yesterday after as long. */
 export type Today = Record<'trials' | 'subscriptions' | 'oneTime' | 'revenue', { value: Quotient; before: Quotient }>
+
+/** When yesterday and today have begun in the zone. A day may have 23 or 25 hours, and a zone may have skipped one. */
+function lastDays(now: number, zone: string | null): [yesterday: number, today: number] {
+  const starts = bucketStarts({ from: now - 4 * DAY, to: now + 1 }, 'day', zone ?? 'UTC')
+  return [starts.at(-2)!, starts.at(-1)!]
+}
 
 export const today = (
   access: FactAccess,
   environment: Environment,
-  question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters' | 'fresh'>,
+  question: Pick<FigureQuestion, 'currency' | 'rateDate' | 'now' | 'filters' | 'fresh' | 'zone'>,
 ): Promise<Today> =>
   withFacts(
     access,
@@ -23,9 +30,10 @@ export const today = (
     async source => {
       const context = await scanContext(access, environment, source, question)
       const { now } = question
-      const midnight = now - (now % DAY)
+      const [yesterday, midnight] = lastDays(now, question.zone)
       const scan = scanOf('sold', context)
-      const grid = { starts: [midnight - DAY, now + 1 - DAY, midnight], end: now + 1 }
+      const asLong = Math.min(yesterday + now + 1 - midnight, midnight)
+      const grid = { starts: [yesterday, asLong, midnight], end: now + 1 }
       const tallies = await tally(context, scan, { grid, reach: 'within' })
       const sums = tallies.get(ALL) ?? emptyTally(grid.starts.length, scan.terms.length)
       const of = (term: number, bottom = 1n) => {

@@ -75,7 +75,9 @@ const DEFAULT_DAYS = 90
 const MOST_COHORTS = 400
 
 const startOf = (at: number, grouping: Grouping) => DateTime.fromSeconds(at, { zone: 'utc' }).startOf(grouping)
-const upToMidnight = (at: number): number => Math.ceil(at / DAY) * DAY
+/** The last second of the year 9999, the latest that a question may name. */
+const LATEST = 253_402_300_799
+const upToMidnight = (at: number): number => Math.min(LATEST, Math.ceil(at / DAY) * DAY)
 
 /** The cohorts of the range, which begins with one; more than the limit are not computed. */
 function startsOf({ from, to }: TimeWindow, grouping: Grouping): number[] {

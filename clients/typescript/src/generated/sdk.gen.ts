@@ -760,8 +760,8 @@ export const v4GetAnalyticsChart = <ThrowOnError extends boolean = true>(options
 /**
  * Get the figures of today
  *
- * UTC today until now, beside yesterday until the same time of day. The one card is `realtime`; other codes are 404. The parameters of charts that do
- * not matter here (window, unit, segmentation, time zone) are checked and have no effect.
+ * Today until now, beside yesterday after as long; days of `timezone`, else UTC. The one card is `realtime`; other codes are 404. The parameters of
+ * charts that do not matter here (window, unit, segmentation) are checked and have no effect.
  */
 export const v4GetAnalyticsCard = <ThrowOnError extends boolean = true>(options: Options<V4GetAnalyticsCardData, ThrowOnError>) => (options.client ?? client).get<V4GetAnalyticsCardResponses, V4GetAnalyticsCardErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -142,7 +142,7 @@ export type AnalyticsCurrencySum = {
 };
 
 /**
- * Of the first or last purchase behind the number.
+ * What converted the first or last purchase behind the number, and the day of that rate.
  */
 export type AnalyticsRate = {
     date: string;
