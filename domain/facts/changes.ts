@@ -1,4 +1,4 @@
-import { runEnd, runsOf } from '../subscriptions/access-periods.ts'
+import { type Link, runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS, renewsAt } from '../subscriptions/period.ts'
 import type { Attribution, ChangeCause, ChangeSide, PeriodLength, SubscriptionChange } from './rows.ts'
@@ -40,6 +40,15 @@ const NO_SIDE: ChangeSide = {
 /** What the period recurs for: the whole price of its plan, where it is prorated. */
 const priceOf = ({ purchase }: KnownPeriod, { amount }: Source): bigint => (purchase?.plan ? millionths(purchase.plan.price) : amount)
 
+/** Each time at which auto-renew was switched off in a paid period of the run, also where it was switched on again; and when billing was given up. */
+function cancellationsOf(run: Link<KnownPeriod>[]): number[] {
+  const switched = run.flatMap(({ period: { paid, begins, autoRenewChanges } }) =>
+    paid ? autoRenewChanges.filter((_, i) => i % 2 === 0).map(at => Math.max(at, begins)) : [],
+  )
+  const last = cancelledAt(run)
+  return last === null ? switched : [...switched, last]
+}
+
 /** The last entry that is not after `t`, of a list in order of time. */
 const lastBy = <T>(entries: T[], at: (entry: T) => number, t: number): T | undefined => entries.findLast(entry => at(entry) <= t)
 
@@ -57,7 +66,7 @@ export function changesOf(
   const runs = runsOf(links).map(run => ({
     isPaid: run.some(({ period }) => period.paid),
     end: runEnd(run),
-    cancelled: cancelledAt(run),
+    cancelled: cancellationsOf(run),
   }))
   const paidRuns = runs.filter(({ isPaid }) => isPaid)
 
@@ -85,7 +94,7 @@ export function changesOf(
     ...links.map(({ period }) => period.begins),
     ...links.flatMap(({ period }) => period.autoRenewChanges.map(at => Math.max(at, period.begins))),
     ...runs.map(({ end }) => end),
-    ...paidRuns.flatMap(({ cancelled }) => cancelled ?? []),
+    ...paidRuns.flatMap(({ cancelled }) => cancelled),
   ].filter(at => at <= LAST_MS)
   const bySecond = Map.groupBy(
     times.sort((a, b) => a - b),
@@ -110,7 +119,7 @@ export function changesOf(
       after,
       paid_ended: ended.filter(({ isPaid }) => isPaid).length,
       trials_ended: ended.filter(({ isPaid }) => !isPaid).length,
-      cancelled: paidRuns.filter(({ cancelled }) => isNow(cancelled)).length,
+      cancelled: paidRuns.filter(({ cancelled }) => cancelled.some(isNow)).length,
       recorded: seconds(changedAt(period)),
     })
     before = after

@@ -232,11 +232,11 @@ export const CHARTS = [
     segmented: false,
     placed: ['period start', 'cancellation', 'run end'],
     words:
-      'Starts and conversions; renewals; auto-renew switched off or billing given up, in a run with a paid period; runs with a paid period that ended.',
+      'Starts and conversions; renewals; auto-renew switched off, also where it was switched on again, or billing given up, in a run with a paid period; runs with a paid period that ended.',
     symbols: [
       '#{starts and conversions in [a, b)}',
       '#{renewals in [a, b)}',
-      '#{runs with a paid period: auto-renew off or billing given up in [a, b)}',
+      '#{runs with a paid period: auto-renew switched off or billing given up in [a, b)}',
       '#{runs with a paid period that ended in [a, b)}',
     ],
   },

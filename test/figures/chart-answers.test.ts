@@ -168,3 +168,29 @@ test('fresh=true counts everything that was recorded, also behind more changes t
   expect(await counted('')).toBeLessThan(500)
   expect(await counted('&fresh=true')).toBe(500)
 })
+
+test('a cancellation counts at its own time, also when it was taken back since', async () => {
+  const { secret: key } = await api.newProject()
+  const event = (event_name: string, daysAgo: number, more: object = {}) => ({
+    ...{ event_id: `${event_name}-${daysAgo}`, event_name, identity_id: 'ann', platform: 'iOS', product_id: 'monthly' },
+    happened_at: new Date((NOW - daysAgo * DAY) * 1000).toISOString(),
+    transaction: { transaction_id: 't-1', ...more },
+  })
+  const expires_at = new Date((NOW + 10 * DAY) * 1000).toISOString()
+  const started = { ...event('subscription_started', 20, { expires_at }), price: '10', currency: 'USD' }
+  const events = [started, event('subscription_canceled', 15), event('subscription_uncanceled', 12), event('subscription_canceled', 5)]
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body).toMatchObject({ created: 4 })
+  const query = `from=${NOW - 20 * DAY}&to=${NOW}&unit=day`
+  const { body } = await api.call('GET', `/v4/analytics/charts/subscriptions-overview?${query}`, { key })
+  const canceled = body.series.find(({ label }: { label: string }) => label === 'Canceled')
+  const days = canceled.data.flatMap(({ value, start_time }: { value: number; start_time: number }) =>
+    value === 0 ? [] : [[Math.ceil((NOW - start_time) / DAY), value]],
+  )
+  expect([canceled.total, days]).toEqual([
+    2,
+    [
+      [15, 1],
+      [5, 1],
+    ],
+  ])
+})

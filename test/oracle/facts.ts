@@ -100,20 +100,19 @@ export const moved = (steps: Step[], which: (before: Exact, after: Exact) => boo
 export const scaled = (facts: Fact[], by: Exact): Fact[] => facts.map(fact => ({ ...fact, value: times(fact.value, by) }))
 
 /** Facts of runs have the attributes of the latest period begun at that instant. */
-function runFacts(world: World, filters: Filters, at: (run: Subscription['runs'][number]) => Instant | null): Fact[] {
+function runFacts(world: World, filters: Filters, at: (run: Subscription['runs'][number]) => Instant[]): Fact[] {
   const passes = transactionPasses(world.history, filters)
   const facts = world.subscriptions.flatMap(subscription =>
-    subscription.runs.flatMap(run => {
-      const instant = at(run)
-      const standing = instant === null ? null : standingAt(subscription, instant)
-      return standing && passes(standing.period.transaction) ? [{ at: instant!, value: ONE }] : []
+    subscription.runs.flatMap(at).flatMap(instant => {
+      const standing = standingAt(subscription, instant)
+      return standing && passes(standing.period.transaction) ? [{ at: instant, value: ONE }] : []
     }),
   )
   return known(world, facts)
 }
 
 export const endedRuns = (world: World, filters: Filters, hasPaid: boolean): Fact[] =>
-  runFacts(world, filters, run => (run.isOver && run.hasPaid === hasPaid ? run.end : null))
+  runFacts(world, filters, run => (run.isOver && run.hasPaid === hasPaid ? [run.end] : []))
 
 export const cancelledRuns = (world: World, filters: Filters): Fact[] =>
-  runFacts(world, filters, run => (run.hasPaid ? run.cancelledAt : null))
+  runFacts(world, filters, run => (run.hasPaid ? run.cancellations : []))

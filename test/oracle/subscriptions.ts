@@ -25,8 +25,10 @@ export type Run = {
   /** False while time alone would end it and a renewal may still be reported. */
   isOver: boolean
   hasPaid: boolean
-  /** Auto-renew was switched off, or billing given up without a payment; null: never. */
+  /** Auto-renew is off since then, or billing was given up without a payment; null: never. */
   cancelledAt: Instant | null
+  /** The same, and every time that auto-renew was switched off in a paid period. */
+  cancellations: Instant[]
 }
 
 export type Subscription = { key: string; user: string; periods: Period[]; runs: Run[] }
@@ -66,12 +68,17 @@ function runOf(periods: Period[], now: Instant): Run {
   const end = last.retry ? Math.max(last.end, last.retry.until) : last.end
   const { offAt, expiredAt } = last.transaction
   const isWord = offAt !== null || expiredAt !== null || last.retry !== null || fullRefundAt(last.transaction) === last.end
+  const cancelledAt = offAt ?? last.retry?.until ?? null
+  const switched = periods
+    .filter(period => period.isPaid)
+    .flatMap(({ begin, transaction }) => transaction.autoRenewChanges.filter((_, i) => i % 2 === 0).map(at => Math.max(at, begin)))
   return {
     periods,
     end,
     isOver: end <= now && (isWord || end + JOINED_WITHIN <= now),
     hasPaid: periods.some(period => period.isPaid),
-    cancelledAt: offAt ?? last.retry?.until ?? null,
+    cancelledAt,
+    cancellations: [...new Set([...switched, ...(cancelledAt === null ? [] : [cancelledAt])])],
   }
 }
 
