@@ -1,5 +1,5 @@
 import { transactionsOfUser } from '../../domain/entitlements/transactions.ts'
-import { entitlementsAt } from '../../domain/entitlements/user-entitlement.ts'
+import { userEntitlementsOf } from '../../domain/entitlements/user-entitlement.ts'
 import { readCatalogue } from '../../domain/offerings/catalogue.ts'
 import type { SdkAnswer } from '../../schemas/sdk/operation-types.ts'
 import { unixSeconds } from '../time.ts'
@@ -13,7 +13,8 @@ type Caller = Pick<SdkCaller, 'environment' | 'environmentKind' | 'user' | 'deps
 export const launched = ({ environment, environmentKind, user, deps, inTurn, platform }: Caller): Promise<SdkAnswer<'sdkInitUser'>> =>
   inTurn(async () => {
     const { products, offerings, entitlements } = await readCatalogue(deps.listing, environment)
-    const access = await entitlementsAt(deps.listing, environment, user.id, user.now / 1000)
+    // As of now: what the request has just given begins after the request.
+    const access = await userEntitlementsOf(deps.listing, environment, user.id)
     const transactions = withTypes(await transactionsOfUser(deps.listing, environment, user.id), platform)
     const shown = new Map(products.map(product => [product.id, sdkProduct(product, platform)]))
     const shownOf = (ids: Iterable<string | null>) => [...ids].flatMap(id => shown.get(id ?? '') ?? [])

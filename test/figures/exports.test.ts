@@ -204,13 +204,13 @@ describe('by month', () => {
     ))
 })
 
-test('payers of the whole time, and users created', async () => {
+test('payers of the whole time, and users, who began when their history began', async () => {
   const [{ payers } = {}] = await ask('select count(distinct person) as payers from charges where not is_refund')
   const [{ users } = {}] = await ask(`select count(*) as users from read_parquet('${join(folder, 'customers')}')`)
   for (const { driver, call } of callsOf(api)) {
     const { body } = await call('GET', `/v4/analytics/charts/arppu?${WINDOW}`)
     expect(body.series[0].totalWeight, driver).toBe(Number(payers))
-    const created = await call('GET', '/v4/analytics/charts/users-overview')
+    const created = await call('GET', `/v4/analytics/charts/users-overview?${WINDOW}`)
     expect(created.body.series[0].total, driver).toBe(Number(users))
   }
 })

@@ -47,7 +47,10 @@ describe.concurrent('the same key', () => {
     expect(isReplay(second)).toBe(true)
     expect(await rows()).toEqual(after)
 
-    const conflict = await caller.send(operation, await another(caller, operation, request), key)
+    const other = await another(caller, operation, request)
+    // An operation without path and body has one request only.
+    if (JSON.stringify(other) === JSON.stringify(request)) return
+    const conflict = await caller.send(operation, other, key)
     expect([conflict.status, conflict.body?.error?.code]).toEqual([409, 'idempotency_conflict'])
   })
 

@@ -148,7 +148,7 @@ describe('other origins', () => {
     ])
       expect(answer.headers).toMatchObject({
         'access-control-allow-origin': '*',
-        'access-control-expose-headers': 'Retry-After, X-Request-Id',
+        'access-control-expose-headers': 'Retry-After, X-Clock, X-Request-Id',
         'x-request-id': expect.any(String),
       })
     expect((await api.call('GET', '/v4/events')).headers.has('access-control-allow-origin')).toBe(false)

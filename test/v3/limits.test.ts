@@ -15,7 +15,7 @@ const expectLimited = ({ status, headers, body }: V3Answer) => {
   expect([status, body.error.type, body.error.code]).toEqual([429, 'request', 'rate_limit_exceeded'])
   expect(body._meta).toEqual({ reference: `${api.url}/docs/errors#rate_limit_exceeded` })
   expect(Number(headers['retry-after'])).toBeGreaterThan(90)
-  expect(headers['access-control-expose-headers']).toBe('Retry-After, X-Request-Id')
+  expect(headers['access-control-expose-headers']).toBe('Retry-After, X-Clock, X-Request-Id')
 }
 
 test('an address has one bucket for Project Keys and refused keys', async () => {
