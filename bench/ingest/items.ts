@@ -1,6 +1,10 @@
 import { createHash } from 'node:crypto'
 import type { EventInput } from '../../domain/events/item.ts'
 
+const DAY_MS = 86_400_000
+/** Yesterday: what is older than 72 hours starts no automation. */
+const FROM = Math.floor(Date.now() / DAY_MS) * DAY_MS - DAY_MS
+
 const CUSTOM = ['app_opened', 'screen_viewed', 'paywall_opened', 'button.pressed', 'lesson_finished', 'search_done']
 const VALUED = ['subscription_started', 'subscription_renewed', 'in_app_purchase']
 const COUNTRIES = ['US', 'DE', 'JP', 'BR']
@@ -15,7 +19,7 @@ export function item(n: number, users: string[]): EventInput {
   const customer_uid = users[k]!
   const kind = n % 10
   const platform = k % 3 === 0 ? 'Android' : 'iOS'
-  const happened_at = new Date(Date.UTC(2026, 0, 1) + n * 37).toISOString()
+  const happened_at = new Date(FROM + n * 37).toISOString()
   const base: EventInput = { event_id: `order-${n}-event`, event_name: nameOf(n), customer_uid, happened_at }
   if (kind < 4) Object.assign(base, { platform, product_id: 'com.example.annual' })
   if (kind < 3) {
