@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { writeDump } from '../../store/dump/write.ts'
 import type { CrashPoint } from '../../workflows/engine/crash-point.ts'
 import { crashFixture, endLeases, expectWhole, partsOf } from '../harness/crash-fixture.ts'
+import { share } from '../harness/effort.ts'
 import { WHOLE_YEAR } from '../harness/exports.ts'
 import { expectFilesAsPromised, expireFiles, type FilesLoad, moreFiles, noFiles, passAnHour } from '../harness/files-load.ts'
 import { DRIVERS, expectAllExecutedOnce, type Installation, startInstallation } from '../harness/installation.ts'
@@ -18,7 +19,7 @@ import { until } from '../harness/until.ts'
 // The one file of this folder that Deno runs, too.
 
 /** As many kills a driver in one go; `npm run test:crash` asks for 200. */
-const KILLS = Number(process.env.CRASH_KILLS ?? ('Deno' in globalThis ? 3 : 8))
+const KILLS = Number(process.env.CRASH_KILLS ?? Math.max(3, share(6)))
 const SEED = Number(process.env.CRASH_SEED ?? 20_261_121)
 
 const undo: (() => Promise<unknown>)[] = []

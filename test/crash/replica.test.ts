@@ -8,10 +8,11 @@ import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
 import { replicasOf } from '../../domain/figures/replica/replicas.ts'
 import { connect, type Pool } from '../../store/connect.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 import { launch } from '../harness/process.ts'
 import { until } from '../harness/until.ts'
 
-const KILLS = 6
+const KILLS = share(6)
 
 // Processes start in real time, on a machine that runs other tests beside.
 vi.setConfig({ testTimeout: 120_000 })

@@ -7,6 +7,7 @@ import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { PER_UNIT } from '../../domain/figures/charts/money.ts'
 import { type FactAccess, withFacts } from '../../domain/figures/open-source.ts'
 import { readQuestion } from '../../domain/figures/question.ts'
+import { share } from '../harness/effort.ts'
 import { SEED } from './draws.ts'
 import { settingWithReplicas } from './open-replicas.ts'
 
@@ -79,7 +80,7 @@ const step = fc.record({
 })
 
 test('after any visits, sales and erasures a replica counts the users that Postgres counts', { timeout: 120_000 }, async () => {
-  const runs = 'Deno' in globalThis ? 2 : 6
+  const runs = share(3)
   const agree = fc.asyncProperty(fc.array(step, { minLength: 6, maxLength: 10 }), async steps => {
     setting.project = await setting.api.newProject()
     const one = setting.open({ folder: join(setting.folder, crypto.randomUUID()) })

@@ -1,5 +1,6 @@
 import { spawnSync } from 'node:child_process'
 import { describe, expect, test } from 'vitest'
+import { sampled } from '../harness/effort.ts'
 import { launch } from '../harness/process.ts'
 import { sellingIn } from './coins.ts'
 import type { Asked } from './disk-full.ts'
@@ -38,7 +39,7 @@ async function ask(phases: string, { full, under = [] }: (typeof DISKS)[number])
 const BY_REPLICA = { by: 'replica' }
 const BY_POSTGRES = { by: 'broken', isLogged: true, left: [] }
 
-describe.each(DISKS)('$name', disk => {
+describe.each(sampled(DISKS))('$name', disk => {
   test.runIf(disk.isPossible)('Postgres answers, nothing is left of the file, and it is made when there is room', async () => {
     expect(await ask('full,full,room,room', disk)).toMatchObject([BY_POSTGRES, BY_POSTGRES, BY_REPLICA, BY_REPLICA])
   })

@@ -1,6 +1,7 @@
 import { parse } from 'csv-parse/sync'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { sampled } from '../harness/effort.ts'
 import { item } from '../harness/events.ts'
 import { type Shown, sandbox, webhookTo } from '../harness/reports.ts'
 import { type Sink, startSink } from '../harness/sink.ts'
@@ -44,12 +45,14 @@ const lastSunday = (month: number) => {
   return iso(last.getTime() - last.getUTCDay() * 24 * HOUR + HOUR)
 }
 
-test.each([
+const TRANSITIONS: [string, string, string, string, number][] = [
   ['March', lastSunday(2), '09:00', 'first', 0],
   ['October', lastSunday(9), '09:00', 'first', 0],
   ['March, within the gap', lastSunday(2), '02:30', 'first', 0],
   ['October, at both times', lastSunday(9), '02:30', 'both', 1],
-])(
+]
+
+test.each(sampled(TRANSITIONS))(
   'across the transition in %s every event is in exactly one daily file',
   async (_name, transition, send_at, on_dst_overlap, more) => {
     const { box, project } = await eveOf(transition)

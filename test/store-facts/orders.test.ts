@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Statement, StoreReport } from '../../domain/store-facts/statement.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
+import { share } from '../harness/effort.ts'
 import { product, userOf } from '../harness/purchases.ts'
 import { record } from './reports.ts'
 import { STORIES } from './stories.ts'
@@ -17,7 +18,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-const ORDERS = 5
+const ORDERS = share(4)
 
 /** The statements of a notification with transactions that no other run of the story has. */
 function reportOf(run: string, said: Statement[], accountId: string): StoreReport {

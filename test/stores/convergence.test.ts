@@ -1,5 +1,6 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { share } from '../harness/effort.ts'
 import { product } from '../harness/purchases.ts'
 import { appleStory } from '../harness/stores/apple-story.ts'
 import { MONTH_MS, MONTHLY } from '../harness/stores/apple-subscription.ts'
@@ -11,7 +12,7 @@ import { stripeStory } from '../harness/stores/stripe-story.ts'
 // Whole stories through addresses, inbox, lanes and database: notifications in random orders, some of them twice, with a claim somewhere between.
 // Whatever the order, the same purchases, access and events follow.
 
-const ORDERS = Number(process.env.STORES_ORDERS ?? 20)
+const ORDERS = Number(process.env.STORES_ORDERS ?? share(10))
 const DAY = 86_400_000
 const LIMIT_MS = ORDERS * 6_000
 

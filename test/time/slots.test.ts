@@ -3,6 +3,7 @@ import { IANAZone } from 'luxon'
 import { describe, expect, test } from 'vitest'
 import { nextSlot, type Schedule, type Slot, slotsAfter, WEEKDAYS, windowOf } from '../../domain/reports/slots.ts'
 import { isZone } from '../../domain/time/local-time.ts'
+import { share } from '../harness/effort.ts'
 import { type Transition, transitionsOf } from './transitions.ts'
 
 const ZONES = Intl.supportedValuesOf('timeZone')
@@ -147,7 +148,7 @@ test('slots of any schedule are in order, on its days, at its time, and the same
       const days = new Set(slots.map(({ day }) => day))
       if (of.on_dst_overlap === 'first') expect(days.size).toBe(slots.length)
     }),
-    { numRuns: 1_500 },
+    { numRuns: share(1_000) },
   )
 })
 
@@ -159,7 +160,7 @@ test('daily windows of a whole run of days adjoin, whatever the policy, wherever
       const windows = slots.map(slot => windowOf(of, 1, slot))
       expect(windows.slice(1).map(({ from }) => from)).toEqual(windows.slice(0, -1).map(({ to }) => to))
     }),
-    { numRuns: 300 },
+    { numRuns: share(150) },
   )
 })
 
