@@ -573,7 +573,7 @@ export interface components {
             period_number_of_units?: unknown;
             /** @description The screen that sold it, for the analytics of screens. */
             screen_uid?: unknown;
-            /** @description Ignored. */
+            /** @description Without `screen_uid`: the screen that was published last for the first of these context keys that has one. */
             context_keys?: unknown;
         };
         /**
