@@ -23,6 +23,7 @@ import { reportDestinations } from '../workflows/report-destinations/registry.ts
 import { reportDeliveries } from '../workflows/scheduled-report/delivery.ts'
 import { reportFile, scheduledReport } from '../workflows/scheduled-report/report.ts'
 import { startGate } from '../workflows/scheduled-report/start-gate.ts'
+import { exchangeAdServicesToken } from '../workflows/stores/apple/ad-services-token.ts'
 import { answerConsumption } from '../workflows/stores/apple/answer-consumption.ts'
 import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
@@ -73,6 +74,7 @@ export function jobs(deps: JobsDeps): Jobs {
     forwardPush({ pool, outgoing }),
     acknowledgePurchase({ pool, secrets, google: stores.google }),
     answerConsumption({ pool, secrets, apple: stores.apple }),
+    exchangeAdServicesToken({ pool, adServices: stores.adServices }),
   ]
   const effects = {
     sendEmail: emailSender({ pool, secrets, guard, installation: mail }),

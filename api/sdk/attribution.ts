@@ -1,7 +1,10 @@
+import { requestAdServices } from '../../domain/customers/ad-services.ts'
 import { noteSaid, type Said } from '../../domain/customers/app-user.ts'
 import { setProperties } from '../../domain/users/properties.ts'
 import { storable } from '../../schemas/formats.ts'
 import { transaction } from '../../store/transaction.ts'
+import { environmentsOf } from '../v3/operation.ts'
+import { SdkProblem } from './errors.ts'
 import { ofUser } from './operation.ts'
 
 type Attribution = NonNullable<Said['attribution']>
@@ -68,10 +71,23 @@ function attributionOf(provider: string, told: Told): Attribution {
   return { ...(provider === 'apple_search_ads' && { media_source: APPLE }), ...Object.fromEntries(found) }
 }
 
-export const sdkCreateAttribution = ofUser('sdkCreateAttribution', ({ body, user, environment, inTurn, db }) =>
+const TOKEN = /^[A-Za-z0-9+/=_-]{1,4096}$/
+
+/** Some devices break the lines of Base64. */
+function adServicesToken({ token }: Told): string {
+  const text = typeof token === 'string' ? token.replace(/\s+/g, '') : ''
+  if (!TOKEN.test(text)) throw new SdkProblem('malformed', 'provider_data.d.token must be 1 to 4096 characters of Base64')
+  return text
+}
+
+export const sdkCreateAttribution = ofUser('sdkCreateAttribution', ({ body, user, environment, owner, inTurn, db }) =>
   inTurn(async () => {
     const { provider, d = {}, uid } = body.provider_data
     const told = d as Told
+    if (provider === 'apple_adservices_token') {
+      const token = adServicesToken(told)
+      await transaction(db, tx => requestAdServices(tx, user, environmentsOf(owner).production, token))
+    }
     const attribution = attributionOf(provider, told)
     if (Object.keys(attribution).length > 0) await noteSaid(db, user, { attribution })
     const id = IDS[provider]

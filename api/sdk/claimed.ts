@@ -46,13 +46,30 @@ function priceOf(fields: Fields): Pick<PurchaseInput, 'price' | 'currency'> {
 
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 
+/** More are none of an app. */
+const MOST_CONTEXTS = 50
+
+const contextsOf = ({ context_keys: keys }: Fields): string[] =>
+  Array.isArray(keys)
+    ? keys.filter(key => typeof key === 'string' && key !== '' && key.length <= 255 && storable(key)).slice(0, MOST_CONTEXTS)
+    : []
+
+/** The context keys that the purchases name, for `screens`. A purchase that names its screen needs none. */
+export function contextKeysOf(given: unknown[]): string[] {
+  const keys = given.filter(isFields).filter(({ screen_uid }) => screen_uid === undefined || screen_uid === '')
+  return [...new Set(keys.flatMap(contextsOf))].slice(0, MOST_CONTEXTS)
+}
+
+/** By context key. */
+export type Screens = ReadonlyMap<string, string>
+
 /**
  * The purchase that an SDK tells of. With a purchase token it is of Google Play, without one of the App Store: null, when it has no id of a
- * transaction there. `now` in µs.
+ * transaction there. `now` in µs. It is of the screen that it names, else of the first of its contexts that has one.
  */
-export function claimedPurchase(given: unknown, now: number): PurchaseInput | null {
+export function claimedPurchase(given: unknown, now: number, screens: Screens = new Map()): PurchaseInput | null {
   if (!isFields(given)) throw wrong('the purchase must be an object')
-  const screen_id = textOf(given, 'screen_uid')
+  const screen_id = textOf(given, 'screen_uid') ?? contextsOf(given).flatMap(key => screens.get(key) ?? [])[0]
   const common = { purchased_at: purchasedAt(secondsOf(given.purchase_time), now), ...(screen_id !== undefined && { screen_id }) }
   const purchase_token = textOf(given, 'purchase_token', LONGEST_TOKEN)
   const [transaction, original] = [textOf(given, 'transaction_id'), textOf(given, 'original_transaction_id')]
@@ -82,11 +99,11 @@ export function claimedPurchase(given: unknown, now: number): PurchaseInput | nu
 type Told = { input: PurchaseInput; at: number }
 
 /** The purchases of Google Play in a list of an SDK, each once, the latest first. What is malformed is left out: it must not cost the others. */
-export function claimedPurchases(given: unknown[], now: number, most: number): PurchaseInput[] {
+export function claimedPurchases(given: unknown[], now: number, most: number, screens?: Screens): PurchaseInput[] {
   const told = new Map<string, Told>()
   for (const one of given) {
     try {
-      const input = claimedPurchase(one, now)
+      const input = claimedPurchase(one, now, screens)
       const token = input?.play_store_data?.purchase_token
       if (token !== undefined) told.set(token, { input: input!, at: Date.parse(input!.purchased_at!) })
     } catch (error) {

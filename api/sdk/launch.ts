@@ -1,8 +1,9 @@
+import { screensOfContexts } from '../../domain/screens/published.ts'
 import { claim, claimEach } from './claim.ts'
-import { claimedPurchase, claimedPurchases } from './claimed.ts'
+import { claimedPurchase, claimedPurchases, contextKeysOf, type Screens } from './claimed.ts'
 import { SdkProblem } from './errors.ts'
 import { launched } from './launch-result.ts'
-import { inApp } from './operation.ts'
+import { inApp, type SdkCaller } from './operation.ts'
 import { claimReceipt } from './receipt.ts'
 
 /** Purchases of one request. */
@@ -12,16 +13,25 @@ const MOST_PURCHASES = 50
 const unwrapped = (items: unknown[]): unknown[] =>
   items.map(item => (typeof item === 'object' && item !== null && 'purchase' in item ? item.purchase : item))
 
+/** The screens of the contexts that the purchases name. */
+async function screensOf({ inTurn, deps, environment }: SdkCaller, purchases: unknown[]): Promise<Screens> {
+  const keys = contextKeysOf(purchases)
+  return keys.length === 0 ? new Map() : inTurn(() => screensOfContexts(deps.listing, environment, keys))
+}
+
 export const sdkInitUser = inApp('sdkInitUser', async call => {
   const { body, user, platform } = call
-  if (body.purchases) await claimEach(call, claimedPurchases(unwrapped(body.purchases), user.now, MOST_PURCHASES))
+  if (body.purchases) {
+    const purchases = unwrapped(body.purchases)
+    await claimEach(call, claimedPurchases(purchases, user.now, MOST_PURCHASES, await screensOf(call, purchases)))
+  }
   if (platform === 'iOS') await claimReceipt(call, body.receipt)
   return launched(call)
 })
 
 export const sdkCreatePurchase = inApp('sdkCreatePurchase', async call => {
   const { body, user } = call
-  const input = claimedPurchase(body.purchase, user.now)
+  const input = claimedPurchase(body.purchase, user.now, await screensOf(call, [body.purchase]))
   if (input) await claim(call, input, body.purchase.product_id)
   else if ((await claimReceipt(call, body.receipt, { isAwaited: true })) === 0)
     throw new SdkProblem('wrongPurchase', 'purchase.transaction_id is required, and the receipt tells none')

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { answerApp } from '../app-answer.ts'
 import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
@@ -18,7 +19,12 @@ const DESCRIPTION = new URL('../../schemas/generated/sdk/openapi.json', import.m
 export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
   const find = router(sdkRoutes)
   const withMemory = { ...deps, askedReceipts: new Map<string, number>() }
-  const description = readFile(DESCRIPTION, 'utf8')
+  const protocol = {
+    descriptionPath: DESCRIPTION_PATH,
+    description: readFile(DESCRIPTION, 'utf8'),
+    problemOf: sdkProblemOf,
+    bodyOf: sdkErrorBody,
+  }
   const answer: Layer = async ctx => {
     const owner = await identifyApp(ctx, gate)
     const route = routeOf(ctx.state.match)
@@ -34,19 +40,7 @@ export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
   }
   return async (ctx, next) => {
     if (!isSdkPath(ctx.path)) return next()
-    try {
-      if (ctx.path === DESCRIPTION_PATH && (ctx.method === 'GET' || ctx.method === 'HEAD')) {
-        ctx.state.route = DESCRIPTION_PATH
-        ctx.body = await description
-      } else await find(ctx, () => answer(ctx, next))
-    } catch (error) {
-      const problem = sdkProblemOf(error)
-      if (problem.status >= 500) deps.log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')
-      ctx.status = problem.status
-      ctx.set(problem.headers)
-      ctx.body = JSON.stringify(sdkErrorBody(problem, ctx.path))
-    }
-    ctx.type = 'application/json; charset=utf-8'
+    await answerApp(ctx, deps.log, protocol, () => find(ctx, () => answer(ctx, next)))
   }
 }
 

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import type { Logger } from 'pino'
+import { answerApp } from '../app-answer.ts'
 import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
@@ -22,7 +23,12 @@ const ALLOWED_HEADERS =
 /** Answers everything below `/v3`, also what fails, in the shapes of v3 and with the headers for other origins. */
 export function serveV3(deps: V3Deps, gate: AppGate): Layer {
   const find = router(v3Routes, { emptyLast: true })
-  const description = readFile(DESCRIPTION, 'utf8')
+  const protocol = {
+    descriptionPath: DESCRIPTION_PATH,
+    description: readFile(DESCRIPTION, 'utf8'),
+    problemOf: v3ProblemOf,
+    bodyOf: (problem: V3Problem) => v3ErrorBody(problem, deps.publicUrl),
+  }
   const answer: Layer = async ctx => {
     const owner = await identifyApp(ctx, gate)
     const route = routeOf(ctx.state.match)
@@ -49,19 +55,7 @@ export function serveV3(deps: V3Deps, gate: AppGate): Layer {
       ctx.status = 204
       return
     }
-    try {
-      if (ctx.path === DESCRIPTION_PATH && (ctx.method === 'GET' || ctx.method === 'HEAD')) {
-        ctx.state.route = DESCRIPTION_PATH
-        ctx.body = await description
-      } else await find(ctx, () => answer(ctx, next))
-    } catch (error) {
-      const problem = v3ProblemOf(error)
-      if (problem.status >= 500) deps.log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')
-      ctx.status = problem.status
-      ctx.set(problem.headers)
-      ctx.body = JSON.stringify(v3ErrorBody(problem, deps.publicUrl))
-    }
-    ctx.type = 'application/json; charset=utf-8'
+    await answerApp(ctx, deps.log, protocol, () => find(ctx, () => answer(ctx, next)))
   }
 }
 

@@ -42,12 +42,13 @@ function takeOver(user: FoundUser, said: Said, now: number): { isNew: boolean; i
  */
 export async function noteSaid(pool: Pool, user: AppUser, said: Said): Promise<void> {
   const { environment, id, now } = user
-  if (takeOver({ ...user }, said, now).isNew) return transaction(pool, tx => write(tx, user, said))
+  if (takeOver({ ...user }, said, now).isNew) return transaction(pool, tx => recordSaid(tx, user, said))
   if (user.is_seen_live !== false && user.last_seen_at !== null && now - user.last_seen_at < SEEN_MICROS) return
   await noteSeen(pool, environment, id)
 }
 
-async function write(tx: Tx, { environment, id, now }: AppUser, said: Said): Promise<void> {
+/** Stores what was said of a user as of `now`. */
+export async function recordSaid(tx: Tx, { environment, id, now }: AppUser, said: Said): Promise<void> {
   // Among the others: a user who was erased meanwhile is no fault of a request that only names this user in a header.
   await lockUsers(tx, environment, [], [id])
   const traits = (await findUsers(tx, environment, 'id', [id])).get(id)

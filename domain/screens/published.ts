@@ -26,6 +26,18 @@ export async function findPublishedFor(db: Db, environment: Environment, context
   return rows[0]
 }
 
+/** By context key, the screen of the context that was published last. */
+export async function screensOfContexts(db: Db, environment: Environment, contextKeys: string[]): Promise<Map<string, string>> {
+  const { rows } = await db.query<{ context_key: string; id: string }>({
+    name: 'find-screens-of-contexts',
+    text: `select k.context_key, s.id from unnest($2::text[]) k(context_key) cross join lateral (
+             select id from screens where environment = $1 and context_key = k.context_key and status = 'published'
+             order by published_at desc, id desc limit 1) s`,
+    values: [environment, contextKeys],
+  })
+  return new Map(rows.map(({ context_key, id }) => [context_key, id]))
+}
+
 /** All that have a context key, oldest first. */
 export async function listPublished(db: Db, environment: Environment): Promise<PublishedScreen[]> {
   const { rows } = await db.query<PublishedScreen>({

@@ -23,7 +23,8 @@ function requireText(name: string, value: unknown): void {
   if (!value.isWellFormed()) throw new NotCredible(`the ${name} contains half of a surrogate pair`)
 }
 
-function requireTime(name: string, ms: number, now: number): void {
+/** Throws `NotCredible` for a time in ms that is none or lies too far ahead. `now`: real time in ms. */
+export function requireTime(name: string, ms: number, now: number): void {
   if (Number.isNaN(ms)) throw new NotCredible(`the time of ${name} is none`)
   if (ms > now + MOST_AHEAD_MS) throw new NotCredible(`the time of ${name} lies more than ten years ahead`)
 }

@@ -74,6 +74,7 @@ const UNREACHED: ReachStores = {
   urls: {
     apple: NOBODY,
     appleSandbox: NOBODY,
+    adServices: NOBODY,
     google: NOBODY,
     googleCerts: NOBODY,
     stripe: NOBODY,

@@ -45,9 +45,17 @@ const requestData = ({ key, uid, sandbox = false }: AndroidOptions) => ({
   debug_mode: sandbox ? '1' : '0',
 })
 
-export type Inapp = { token: string; order: string; product: string; productId?: string; time?: number; screen?: string }
+export type Inapp = {
+  token: string
+  order: string
+  product: string
+  productId?: string
+  time?: number
+  screen?: string
+  contexts?: unknown
+}
 
-export const purchaseDetails = ({ token, order, product, productId = '', time = 1_772_355_600, screen }: Inapp) => ({
+export const purchaseDetails = ({ token, order, product, productId = '', time = 1_772_355_600, screen, contexts }: Inapp) => ({
   purchase_token: token,
   purchase_time: time,
   transaction_id: order,
@@ -55,6 +63,7 @@ export const purchaseDetails = ({ token, order, product, productId = '', time = 
   product,
   product_id: productId,
   ...(screen && { context_keys: ['home'], screen_uid: screen }),
+  ...(contexts !== undefined && { context_keys: contexts }),
 })
 
 /** What the repository of the SDK can send. */

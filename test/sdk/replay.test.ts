@@ -147,6 +147,30 @@ describe('Android', () => {
     expect(await purchasesOf(uid)).toHaveLength(2)
   })
 
+  test('a purchase without a screen is of that of the first context that has one, and of the one that it names, if it does', async () => {
+    for (const [id, context] of [
+      ['old', 'home'],
+      ['new', 'home'],
+      ['other', 'menu'],
+    ])
+      await api.pool.query(
+        `insert into screens (environment, id, name, status, context_key, created_at, updated_at, published_at)
+         select $1, $2, $2, 'published', $3, t, t, t from clock_timestamp() t`,
+        [api.project.sandboxEnvironment, id, context],
+      )
+    const uid = newUid()
+    const options = { key, uid, sandbox: true }
+    const bought = (contexts: unknown, screen?: string) => ({
+      ...{ token: unique('token'), order: unique('GPA.'), product: 'year', time: Math.floor(Date.now() / 1000), contexts },
+      ...(screen && { screen }),
+    })
+    readAndroidLaunch(await sdk().purchase(options, bought(['none', 'home', 'menu'])))
+    readAndroidLaunch(await sdk().init(options, [bought(['menu']), bought(['menu'], 'paywall')]))
+    for (const none of [[], ['none'], 'menu', [7, '', 'a\u0000', 'x'.repeat(300)]])
+      readAndroidLaunch(await sdk().purchase(options, bought(none)))
+    expect((await purchasesOf(uid)).map(({ screen }) => screen).sort()).toEqual(['new', null, null, null, null, 'other', 'paywall'])
+  })
+
   test('eligibility, identify, attribution', async () => {
     const options = { key, uid: newUid(), sandbox: true }
     const eligible = await sdk().eligibility(options, ['year', 'pro', 'no_ads', 'unknown'])

@@ -1,4 +1,4 @@
-// The life of apps with a mobile SDK, with stores that answer.
+// The life of apps with an SDK, with stores that answer.
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { appleSubscription, MONTH_MS, MONTHLY } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'
@@ -7,6 +7,7 @@ import { openShop } from '../harness/stores/sale.ts'
 import { type AndroidOptions, android, readAndroidError, readAndroidLaunch } from './android.ts'
 import { newUid, sdkClient } from './client.ts'
 import { type IosOptions, ios, readIosLaunch } from './ios.ts'
+import { webSuite } from './web-suite.ts'
 
 let stores: ReachedStores
 beforeAll(async () => {
@@ -204,3 +205,5 @@ test('three first launches at once make one user, and a purchase may come before
   const bought = readIosLaunch(await sdk.purchase(phone(), { id: subscription.lineage, product: MONTHLY }))
   expect(bought.permissions.premium.active).toBe(1)
 })
+
+describe('the web SDK', () => webSuite(() => stores))

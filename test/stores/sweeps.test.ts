@@ -3,6 +3,8 @@ import { appleChain } from '../harness/stores/apple-chain.ts'
 import { appleJws, appleNotification } from '../harness/stores/apple-jws.ts'
 import { appleSubscription, MONTH_MS } from '../harness/stores/apple-subscription.ts'
 import { playStory } from '../harness/stores/google-story.ts'
+import { paddlePush } from '../harness/stores/paddle-story.ts'
+import { eventBody } from '../harness/stores/stripe-fixture.ts'
 import { until } from '../harness/until.ts'
 import { jsonOf } from '../harness/vendor.ts'
 import { sweepStage } from './sweep-stage.ts'
@@ -191,5 +193,34 @@ describe('the interval', () => {
     await swept()
     expect((await rows()).map(({ platform }) => platform)).toEqual(['google'])
     expect(stage.stores.apple.asked).toEqual([])
+  })
+})
+
+describe('what cannot be right is set aside at once, as if it had been pushed', () => {
+  /** Both environments of a store may offer the same. */
+  const expectSetAside = async (reason: RegExp) => {
+    sweeping()
+    await swept()
+    await stage.stores.settled()
+    const states = await stage.stores.rows()
+    expect(states.length).toBeGreaterThan(0)
+    for (const state of states) expect(state).toMatch(reason)
+  }
+
+  test.each(['id', 'subscription_id', 'transaction_id', 'customer_id'])('Paddle: a number as %s', async name => {
+    await stage.stores.connectPaddle()
+    paddlePush(stage.stores.paddle, 'transaction.completed', Date.now() - 2 * HOUR, { id: 'txn_1', [name]: 12345 })
+    await expectSetAside(new RegExp(`^set_aside 1: .*must have data\\.${name} as a text`))
+  })
+
+  test.each([20 * 365 * DAY, 1e14, 7e15])('Stripe: a time %i ms ahead', async ahead => {
+    await stage.stores.connectStripe()
+    const body = eventBody(
+      'customer.subscription.updated',
+      { id: 'sub_far', object: 'subscription' },
+      { at: Date.now() + ahead, id: 'evt_far' },
+    )
+    stage.stores.stripe.events.set('evt_far', JSON.parse(body.toString()))
+    await expectSetAside(/^set_aside 1: the time of the notification lies more than ten years ahead/)
   })
 })

@@ -4,6 +4,7 @@ import type { StorePlatform } from '../../domain/stores/config.ts'
 import { outgoingFetch } from '../outgoing/fetch.ts'
 import type { GoogleTokens } from '../outgoing/google-token.ts'
 import type { Outgoing } from '../outgoing/outgoing.ts'
+import { type AdServices, adServices } from './apple/ad-services.ts'
 import type { AppStore } from './apple/client.ts'
 import { appleRootCertificate } from './apple/root-certificate.ts'
 import type { GooglePlay } from './google/client.ts'
@@ -12,7 +13,7 @@ import type { PaddleBilling } from './paddle/client.ts'
 import type { StripeStore } from './stripe/client.ts'
 
 /** The clients of all stores. One set for a process: they keep certificates that have been judged. Each is loaded when it is first needed. */
-export type Stores = { apple: AppStore; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
+export type Stores = { apple: AppStore; adServices: AdServices; google: GooglePlay; stripe: StripeStore; paddle: PaddleBilling }
 
 /** How the stores are reached and their signatures checked. `appleRoots` in DER; undefined: Apple's own. */
 export type StoresSetup = {
@@ -20,7 +21,7 @@ export type StoresSetup = {
   tokens: GoogleTokens
   appleRoots: Buffer[] | undefined
   appleOnlineChecks: boolean
-  urls: Record<'apple' | 'appleSandbox' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox', string>
+  urls: Record<'apple' | 'appleSandbox' | 'adServices' | 'google' | 'googleCerts' | 'stripe' | 'paddle' | 'paddleSandbox', string>
   unknownWord?: (field: string, word: string) => void
 }
 
@@ -38,6 +39,7 @@ export function storeClients({ outgoing, tokens, appleRoots, appleOnlineChecks, 
       const roots = appleRoots ?? [await appleRootCertificate()]
       return appStore({ fetch, urls: appleUrls, roots, onlineChecks: appleOnlineChecks })
     }),
+    adServices: adServices({ outgoing, url: urls.adServices }),
     google: loadedLater(async () => {
       const { googlePlay } = await import('./google/client.ts')
       const told = unknownWord && { unknownWord }

@@ -229,7 +229,7 @@ export interface paths {
         put?: never;
         /**
          * Tell where a user came from
-         * @description Stores what a provider of attribution has told the app: media source, campaign, ad set and ad, of which the first known ones stay, and the ids that the provider has for the user, as properties. Creates the user.
+         * @description Stores what a provider of attribution has told the app: media source, campaign, ad set and ad, of which the first known ones stay, and the ids that the provider has for the user, as properties. A token of Apple's AdServices is exchanged later, by a worker, for 24 hours. Creates the user.
          */
         post: operations["sdkCreateAttribution"];
         delete?: never;
@@ -301,9 +301,9 @@ export interface components {
             provider_data: components["schemas"]["ProviderData"];
         };
         ProviderData: {
-            /** @description `appsflyer`, `adjust`, `branch`, `apple_search_ads`; of another one nothing is stored. */
+            /** @description `appsflyer`, `adjust`, `branch`, `apple_search_ads`, `apple_adservices_token`; of another one nothing is stored. */
             provider: string;
-            /** @description What the provider has told the app, in its own words. */
+            /** @description What the provider has told the app, in its own words. Of `apple_adservices_token` it has the `token`, 1 to 4096 characters of Base64. */
             d?: Record<string, never>;
             /** @description The id of the user at the provider. */
             uid?: unknown;
@@ -573,7 +573,7 @@ export interface components {
             period_number_of_units?: unknown;
             /** @description The screen that sold it, for the analytics of screens. */
             screen_uid?: unknown;
-            /** @description Ignored. */
+            /** @description Without `screen_uid`: the screen that was published last for the first of these context keys that has one. */
             context_keys?: unknown;
         };
         /**

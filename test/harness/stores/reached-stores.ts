@@ -2,6 +2,7 @@ import type { Arrival } from '../../../workflows/stores/store-client.ts'
 import { type ReachStores, startApi, type TestApi, type TestApiOptions, type TestProjectKeys } from '../api.ts'
 import { userOf } from '../purchases.ts'
 import { until } from '../until.ts'
+import { type AdServicesServer, adServicesServer } from './ad-services.ts'
 import { type AppStoreServer, appStoreServer } from './app-store.ts'
 import { type AppleChain, appleChain } from './apple-chain.ts'
 import { APP_ID, type AppleNotification, BUNDLE } from './apple-jws.ts'
@@ -14,8 +15,9 @@ import { arrivalOf, KEYS, LIVE_SECRET } from './stripe-fixture.ts'
 /** An API with a worker beside local servers in the place of the stores. `begin` gives each test a project of its own. */
 export async function startStores(options: Partial<TestApiOptions> = {}) {
   const chain = appleChain()
-  const [apple, google, stripe, paddle, paddleSandbox] = await Promise.all([
+  const [apple, adServices, google, stripe, paddle, paddleSandbox] = await Promise.all([
     appStoreServer(chain),
+    adServicesServer(),
     playServer(),
     stripeServer(),
     paddleServer(),
@@ -27,6 +29,7 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
     urls: {
       apple: apple.urls.production,
       appleSandbox: apple.urls.sandbox,
+      adServices: adServices.url,
       google: google.url,
       googleCerts: google.certsUrl,
       stripe: stripe.url,
@@ -36,12 +39,13 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
   }
   // A question that a test holds must not cost the lane its lease on a busy machine.
   const api = await startApi({ worker: true, leaseMs: 30_000, reachStores, ...options })
-  return new ReachedStores(api, reachStores, { chain, apple, google, stripe, paddle, paddleSandbox })
+  return new ReachedStores(api, reachStores, { chain, apple, adServices, google, stripe, paddle, paddleSandbox })
 }
 
 type Servers = {
   chain: AppleChain
   apple: AppStoreServer
+  adServices: AdServicesServer
   google: PlayServer
   stripe: StripeServer
   paddle: PaddleServer
@@ -59,17 +63,19 @@ export class ReachedStores {
   readonly reach: ReachStores
   readonly chain: AppleChain
   readonly apple: AppStoreServer
+  readonly adServices: AdServicesServer
   readonly google: PlayServer
   readonly stripe: StripeServer
   readonly paddle: PaddleServer
   readonly paddleSandbox: PaddleServer
   project: TestProjectKeys
 
-  constructor(api: TestApi, reach: ReachStores, { chain, apple, google, stripe, paddle, paddleSandbox }: Servers) {
+  constructor(api: TestApi, reach: ReachStores, { chain, apple, adServices, google, stripe, paddle, paddleSandbox }: Servers) {
     this.api = api
     this.reach = reach
     this.chain = chain
     this.apple = apple
+    this.adServices = adServices
     this.google = google
     this.stripe = stripe
     this.paddle = paddle
@@ -85,6 +91,8 @@ export class ReachedStores {
       world.notifications = []
     }
     this.apple.override = null
+    this.adServices.answers.clear()
+    this.adServices.asked.length = 0
     this.google.subscriptions.clear()
     this.google.orders.clear()
     this.google.instead = () => undefined
@@ -257,6 +265,8 @@ export class ReachedStores {
 
   async stop(): Promise<void> {
     await this.api.stop()
-    await Promise.all([this.apple, this.google, this.stripe, this.paddle, this.paddleSandbox].map(server => server.close()))
+    await Promise.all(
+      [this.apple, this.adServices, this.google, this.stripe, this.paddle, this.paddleSandbox].map(server => server.close()),
+    )
   }
 }

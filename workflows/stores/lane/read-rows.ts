@@ -1,5 +1,5 @@
 import type { EnvironmentKind } from '../../../domain/environment.ts'
-import { NotCredible, requireCredible } from '../../../domain/store-facts/credible.ts'
+import { NotCredible, requireCredible, requireTime } from '../../../domain/store-facts/credible.ts'
 import { inSequence, type StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { Promised } from '../../../domain/store-inbox/checks.ts'
 import type { FailedRow, PendingRow } from '../../../domain/store-inbox/pending.ts'
@@ -29,6 +29,8 @@ export async function readNotifications(client: StoreClient, rows: readonly Pend
   const result: ReadRows = { read: [], ignored: [], failed: [], transactions: [] }
   for (const { id, notificationId, type, subtype, statedAt, body } of rows) {
     try {
+      // What a sweep finds was admitted by nobody.
+      requireTime('the notification', statedAt, Date.now())
       const read = await client.read({ id: notificationId, type, subtype, statedAt, body }, settings)
       if (read.is === 'ignored') {
         result.ignored.push({ id })

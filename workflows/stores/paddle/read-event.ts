@@ -1,3 +1,4 @@
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { RenewalSaid, StoreReport } from '../../../domain/store-facts/statement.ts'
 import type { NotificationRead, RecordedNotification } from '../store-client.ts'
 import { type PaddleEvent, type PaddleSubscription, paddleAccount } from './answers.ts'
@@ -35,9 +36,9 @@ const promisesPeriod = ({ event_type, data }: PaddleEvent): boolean =>
 export function readPaddleEvent({ id, type, body, statedAt }: RecordedNotification): NotificationRead {
   if (!PADDLE_EVENT_TYPES.includes(type)) return { is: 'ignored', type }
   const event = decodePaddleEvent(body)
-  if (typeof event === 'string') throw new Error(`event ${id} cannot be read: it ${event}`)
+  if (typeof event === 'string') throw new NotCredible(`event ${id} cannot be read: it ${event}`)
   const lineage = laneOfEvent(event)
-  if (lineage === null) throw new Error(`event ${id} of type ${type} names no subscription and no transaction`)
+  if (lineage === null) throw new NotCredible(`event ${id} of type ${type} names no subscription and no transaction`)
   const said = renewalSaid(event)
   const report: StoreReport = {
     platform: 'paddle',

@@ -1,3 +1,4 @@
+import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { RecordedNotification, SignedNotification } from '../store-client.ts'
 
 // A webhook has the shape of the endpoint's own API version, and the event of a sweep that of the account at its time. So little more is read than
@@ -42,7 +43,7 @@ export function decodeStripeEvent(body: Uint8Array): StripeEvent | string {
 /** The inner event of a recorded notification. */
 export function decodeRecordedEvent({ id, body }: RecordedNotification): StripeEvent {
   const decoded = decodeStripeEvent(body)
-  if (typeof decoded === 'string') throw new Error(`notification ${id} cannot be read: ${decoded}`)
+  if (typeof decoded === 'string') throw new NotCredible(`notification ${id} cannot be read: ${decoded}`)
   return decoded
 }
 

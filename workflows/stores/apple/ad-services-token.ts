@@ -1,0 +1,45 @@
+import { AD_SERVICES_WORKFLOW, type AdServicesResult, endAdServices, openAdServicesToken } from '../../../domain/customers/ad-services.ts'
+import type { Pool } from '../../../store/connect.ts'
+import type { RunContext, Workflow } from '../../engine/workflow.ts'
+import type { AdServices, AdServicesAnswer } from './ad-services.ts'
+
+export type AdServicesDeps = { pool: Pool; adServices: AdServices }
+
+const HOUR = 3600
+/** While Apple does not answer: a token is good for 24 hours. */
+const WAITS = [10, 60, 300, 1800, HOUR, 2 * HOUR, ...Array.from({ length: 5 }, () => 4 * HOUR)]
+/** Apple may know a token a little later than the device has it, and says so in its documentation: three times more, after five seconds each. */
+const UNKNOWN_WAITS = [5, 5, 5]
+
+/** Asks Apple about a token of an app, and stores the answer as the attribution of the user. */
+export const exchangeAdServicesToken = ({ pool, adServices }: AdServicesDeps): Workflow => ({
+  kind: AD_SERVICES_WORKFLOW.workflow,
+  version: AD_SERVICES_WORKFLOW.version,
+  concurrency: 16,
+
+  async run(context) {
+    const id = Number(context.subject)
+    const result = await exchanged(context, async signal => {
+      const token = await openAdServicesToken(pool, id)
+      return token === null ? { is: 'unanswered' } : adServices.exchange(token, signal)
+    })
+    await context.transact('answered', tx => endAdServices(tx, id, result))
+  },
+
+  failed: (tx, _environment, subject) => endAdServices(tx, Number(subject), { is: 'unanswered' }),
+})
+
+/** Repeats the question until it is answered, or for as long as an answer can come. */
+async function exchanged(
+  { step, sleep }: Pick<RunContext, 'step' | 'sleep'>,
+  ask: (signal: AbortSignal) => Promise<AdServicesAnswer>,
+): Promise<AdServicesResult> {
+  const left = { unknown: [...UNKNOWN_WAITS], later: [...WAITS] }
+  for (let n = 1; ; n++) {
+    const answer = await step(`exchange-${n}`, ({ signal }) => ask(signal))
+    if (answer.is !== 'unknown' && answer.is !== 'later') return answer
+    const wait = left[answer.is].shift()
+    if (wait === undefined) return { is: 'unanswered' }
+    await sleep(`wait-${n}`, answer.is === 'later' ? Math.max(wait, answer.afterSeconds ?? 0) : wait)
+  }
+}

@@ -1,0 +1,59 @@
+import type { AdServicesResult } from '../../../domain/customers/ad-services.ts'
+import type { Outgoing } from '../../outgoing/outgoing.ts'
+
+/** `unknown`: Apple does not know the token, yet or any more. `later`: no answer. */
+export type AdServicesAnswer = AdServicesResult | { is: 'unknown' } | { is: 'later'; why: string; afterSeconds: number | null }
+
+export type AdServices = { exchange(token: string, signal: AbortSignal): Promise<AdServicesAnswer> }
+
+/** Apple's service that tells which of its ads led to an installation. It wants no key: the token says whose app it is. */
+export const adServices = ({ outgoing, url }: { outgoing: Outgoing; url: string }): AdServices => ({
+  async exchange(token, signal) {
+    const answer = await outgoing.request({
+      method: 'POST',
+      url: `${url}/api/v1/`,
+      headers: { 'content-type': 'text/plain' },
+      body: token,
+      signal,
+    })
+    if (answer.is === 'error') return { is: 'later', why: answer.error, afterSeconds: null }
+    switch (answer.status) {
+      case 200:
+        return readAnswer(answer.text) ?? { is: 'later', why: 'answer_unreadable', afterSeconds: null }
+      case 400:
+        return { is: 'refused' }
+      case 404:
+        return { is: 'unknown' }
+      default:
+        return { is: 'later', why: `status_${answer.status}`, afterSeconds: answer.retryAfterSeconds }
+    }
+  },
+})
+
+/** Apple's answer to builds of developers has it for every number. */
+const SAMPLE = 1_234_567_890
+
+const idOf = (value: unknown): string | undefined => (Number.isSafeInteger(value) ? String(value) : undefined)
+
+/** Undefined: it is no answer of Apple. */
+function readAnswer(text: string): AdServicesResult | undefined {
+  const told = parsed(text)
+  if (typeof told !== 'object' || told === null) return undefined
+  const { attribution, campaignId, adGroupId, adId, creativeSetId } = told as Record<string, unknown>
+  if (attribution === false) return { is: 'organic' }
+  if (attribution !== true) return undefined
+  const [campaign, ad_set, ad] = [idOf(campaignId), idOf(adGroupId), idOf(adId) ?? idOf(creativeSetId)]
+  return {
+    is: 'attributed',
+    isSample: campaignId === SAMPLE,
+    attribution: { media_source: 'Apple Search Ads', ...(campaign && { campaign }), ...(ad_set && { ad_set }), ...(ad && { ad }) },
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
