@@ -1,6 +1,14 @@
 import { audit } from '../../domain/audit/record.ts'
 import { createExport } from '../../domain/exports/create.ts'
-import { downloadUrl, type ExportRow, getExport, listExports } from '../../domain/exports/export.ts'
+import {
+  downloadUrl,
+  EXPORT_TYPES,
+  type ExportRow,
+  type ExportType,
+  getExport,
+  listExports,
+  takesIncluded,
+} from '../../domain/exports/export.ts'
 import { exportManifest } from '../../domain/exports/manifest.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { type ApiDeps, inTransaction, onPool } from '../operation.ts'
@@ -31,12 +39,26 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   manifest: exportManifest(row),
 })
 
+type Window = { type: ExportType; from: string | null; to: string | null }
+
+/** Throws `invalid_data`. A file of state has no window, so it may leave it out. */
+function validateWindow({ type, from, to }: Window): void {
+  if (!EXPORT_TYPES[type].isState) {
+    if (from === null) throw invalidField('from_timestamp', 'is required')
+    if (to === null) throw invalidField('to_timestamp', 'is required')
+  }
+  if (from === null || to === null) return
+  const length = Date.parse(to) - Date.parse(from)
+  if (length <= 0) throw invalidField('to_timestamp', 'must be later than from_timestamp')
+  if (length > MAX_WINDOW_MS) throw invalidField('to_timestamp', 'must be at most 366 days after from_timestamp')
+}
+
 export const v4CreateExport = inTransaction(
   'v4CreateExport',
   async ({ body, environment, trail, tx, deps }) => {
     const {
-      from_timestamp: from,
-      to_timestamp: to,
+      from_timestamp: from = null,
+      to_timestamp: to = null,
       type = 'events',
       format = 'csv',
       compression = 'none',
@@ -45,11 +67,9 @@ export const v4CreateExport = inTransaction(
       platform = null,
       segment_id = null,
     } = body
-    const length = Date.parse(to) - Date.parse(from)
-    if (length <= 0) throw invalidField('to_timestamp', 'must be later than from_timestamp')
-    if (length > MAX_WINDOW_MS) throw invalidField('to_timestamp', 'must be at most 366 days after from_timestamp')
+    validateWindow({ type, from, to })
     if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
-    if (type === 'customers' && include.length > 0) throw invalidField('include', 'must be empty for customers')
+    if (include.length > 0 && !takesIncluded(type)) throw invalidField('include', `must be empty for ${type}`)
     const row = await createExport(tx, environment, {
       type,
       format,

@@ -10,13 +10,16 @@ export const COLUMNS_VERSION = 1
 /** The user's id, a column of every export type. An erasure finds the user's rows by it. */
 export const USER_HEADER = 'Q User ID'
 
-const text = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'text' })
-const amount = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'amount' })
-const time = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'time' })
+export const text = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'text' })
+export const amount = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'amount' })
+export const time = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'time' })
+export const boolean = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'boolean' })
+export const integer = (header: string, sql: string): ExportColumn => ({ header, sql, kind: 'integer' })
 
-const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`
+export const quoted = (value: string) => `'${value.replaceAll("'", "''")}'`
 const TITLE = `case e.name ${CATALOGUE.map(type => `when ${quoted(type.slug)} then ${quoted(type.title)}`).join(' ')} else e.name end`
-const IDENTITY = `coalesce(u.identity_id, nullif(u.properties ->> '_q_custom_user_id', ''))`
+/** SQL: the identity of the user `u`. */
+export const IDENTITY = `coalesce(u.identity_id, nullif(u.properties ->> '_q_custom_user_id', ''))`
 
 /** Columns of events and purchases, version 1. `e` is the event, `u` its user, `p` the project. */
 export const EVENT_EXPORT_COLUMNS: readonly ExportColumn[] = [
@@ -34,7 +37,7 @@ export const EVENT_EXPORT_COLUMNS: readonly ExportColumn[] = [
   amount('Proceeds', 'e.proceeds'),
   amount('Price USD', 'e.price_usd'),
   amount('Proceeds USD', 'e.proceeds_usd'),
-  { header: 'Refund', sql: `e.name in (${REFUND_SLUGS.map(quoted).join(', ')})`, kind: 'boolean' },
+  boolean('Refund', `e.name in (${REFUND_SLUGS.map(quoted).join(', ')})`),
   text(USER_HEADER, 'e.user_id'),
   text('User ID', IDENTITY),
   text('Device', 'coalesce(e.device_model, u.device_model)'),
@@ -79,7 +82,7 @@ export const CUSTOMER_EXPORT_COLUMNS: readonly ExportColumn[] = [
   text('Media source', 'u.media_source'),
   text('Campaign', 'u.campaign'),
   text('Subscription State', 'f.subscription_state'),
-  { header: 'Purchases Count', sql: 'f.purchases', kind: 'integer' },
+  integer('Purchases Count', 'f.purchases'),
   amount('Revenue USD', 'f.revenue_usd'),
   { header: 'User properties', sql: 'u.properties_sorted', kind: 'json' },
 ]

@@ -7,7 +7,7 @@ import { notFound, Refusal } from '../refusal.ts'
 import { lockSegments } from '../segments/missing.ts'
 import { type IncludedColumn, sortedIncluded } from './columns.ts'
 import { lockErasureExclusive } from './erasure-lock.ts'
-import { EXPORT_COLUMNS, type ExportFormat, type ExportRow, type ExportType } from './export.ts'
+import { EXPORT_COLUMNS, EXPORT_TYPES, type ExportFormat, type ExportRow, type ExportType } from './export.ts'
 
 type NewExport = {
   type: ExportType
@@ -19,11 +19,16 @@ type NewExport = {
   include?: IncludedColumn[]
   platform: 'iOS' | 'Android' | 'Stripe' | null
   segment?: string | null
-  from: string
-  to: string
+  /** null: from the beginning. */
+  from: string | null
+  /** null: up to now. */
+  to: string | null
   /** The report run that needs the export. */
   reportRun?: string
 }
+
+/** What an export without a begin shows as its begin. */
+const BEGINNING = '1970-01-01T00:00:00Z'
 
 /** The workflow that writes an export, in the version that new runs start with. */
 export const EXPORT_WORKFLOW = { workflow: 'export', version: 1 } as const
@@ -68,12 +73,14 @@ export async function recordExports(
   files: ExportFile[],
 ): Promise<ExportRow[]> {
   await lockErasureExclusive(tx, environment)
-  const window = await cutWindow(tx, environment, input.from, input.to)
+  const { order, isState } = EXPORT_TYPES[input.type]
+  const [from, to] = isState ? [null, null] : [input.from, input.to]
+  const window = await cutWindow(tx, environment, from ?? '-infinity', to ?? 'infinity')
   const { rows } = await tx.query<ExportRow>({
     name: 'record-exports',
     text: `insert into exports (environment, id, type, format, formula_guard, include, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
              window_to, from_offsets, to_offsets, report_run, created_at)
-           select $1, f.id, $2, f.format, f.formula_guard, string_to_array(f.include, ','), $3, $4, $5, $6, $7, $8, $9, $10, $11, f.report_run, t
+           select $1, f.id, $2, f.format, f.formula_guard, string_to_array(f.include, ','), $3, $4, $5, $6, coalesce($7, t), $8, $9, $10, $11, f.report_run, t
            from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[], $15::boolean[], $16::text[])
              f(id, format, report_run, formula_guard, include) returning ${EXPORT_COLUMNS}`,
     values: [
@@ -82,12 +89,12 @@ export async function recordExports(
       input.compression,
       input.platform,
       input.segment ?? null,
-      input.from,
+      input.from ?? BEGINNING,
       input.to,
       window.from,
       window.to,
-      // Users have no offsets: both ends are the log's offsets at the time of the cut.
-      input.type === 'customers' ? window.toOffsets : window.fromOffsets,
+      // What is not in the log has no offsets: both ends are the log's offsets at the time of the cut.
+      order === 'log' ? window.fromOffsets : window.toOffsets,
       window.toOffsets,
       files.map(({ id }) => id),
       files.map(({ format }) => format),

@@ -4,8 +4,11 @@ import { createRun, lockJobsOfRuns, revokeClaims } from '../jobs/workflow-run.ts
 import { recordedTime } from '../users/user.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
 import { lockErasureShared } from './erasure-lock.ts'
+import { FILE_DAYS, typesOrderedBy } from './export.ts'
 
 export const ERASE_WORKFLOW = { workflow: 'erase-export', version: 1 } as const
+
+const BY_USERS = typesOrderedBy('users')
 
 /** A run's subject: the export, and the pseudonym of the user whose rows the run deletes from its files. */
 const erasureSubject = (exportId: string, pseudonym: string) => `${exportId}:${pseudonym}`
@@ -37,7 +40,7 @@ async function lockExportRuns(tx: Tx, environment: Environment): Promise<void> {
   const { workflow } = EXPORT_WORKFLOW
   const runs = `
     select r.id from exports x join runs r on r.environment = x.environment and r.subject = x.id and r.workflow = '${workflow}'
-    where x.environment = $1 and x.status in ('new', 'processing') and (x.segment_id is not null or x.type = 'customers')`
+    where x.environment = $1 and x.status in ('new', 'processing') and (x.segment_id is not null or x.type in (${BY_USERS}))`
   await lockJobsOfRuns(tx, runs, [environment])
 }
 
@@ -50,7 +53,7 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
   const { rows } = await tx.query<{ run: number; n: number }>(
     // From the exports on, whatever the statistics say: all runs of the environment are many more.
     `select s.run, s.n from users u
-       join exports x on x.environment = u.environment and x.type = 'customers' and ${recordedTime('u')} >= x.window_from and ${recordedTime('u')} < x.window_to
+       join exports x on x.environment = u.environment and x.type in (${BY_USERS}) and ${recordedTime('u')} >= x.window_from and ${recordedTime('u')} < x.window_to
        cross join lateral (select id from runs where environment = x.environment and subject = x.id and workflow = $3 offset 0) r
        cross join lateral (select run, n from steps where run = r.id and name like 'edge-%' and result ->> 1 = u.id offset 0) s
      where u.environment = $1 and u.id = $2`,
@@ -74,14 +77,17 @@ async function eraseEdges(tx: Tx, environment: Environment, user: string): Promi
 }
 
 // Bisection of the user's sorted offsets counts those below an edge: a user with a million events costs no more than another. What the
-// storage may still have decides, and no date: the file of an expired export and the parts of a failed one stay until they are removed.
+// storage may still have decides, and no date: the file of an expired export and the parts of a failed one stay until they are removed. A user
+// may get a purchase while a file of purchases is being written: such a file may have every user who was recorded before its end.
 const AFFECTED = `
   with user_offsets as materialized (
     select partition, array_agg(log_offset order by log_offset) as offsets from events where environment = $1 and user_id = $2 group by partition
   )
   select x.id from exports x join users u on u.environment = x.environment and u.id = $2
   where x.environment = $1 and x.file_removed_at is null
-    and case when x.type = 'customers' then ${recordedTime('u')} >= x.window_from and ${recordedTime('u')} < x.window_to
+    and case when x.type in (${BY_USERS}) then ${recordedTime('u')} >= x.window_from and ${recordedTime('u')} < x.window_to
+      when x.type in (${typesOrderedBy('purchases')})
+        then x.expires_at is null or ${recordedTime('u')} < x.expires_at - make_interval(days => ${FILE_DAYS})
       else exists (select 1 from user_offsets t where width_bucket(x.to_offsets[t.partition + 1] - 1, t.offsets)
         > width_bucket(x.from_offsets[t.partition + 1] - 1, t.offsets)) end
   order by x.id for no key update of x`

@@ -5,8 +5,34 @@ import type { Secrets } from '../projects/secrets.ts'
 import { notFound } from '../refusal.ts'
 import type { IncludedColumn } from './columns.ts'
 
-export type ExportType = 'events' | 'customers' | 'purchases'
+/**
+ * The types, and what their rows are ordered by: the log of events, the users in the order of their recording, or the purchases in that order. The
+ * types that say how things stand have a row for each, whatever the window.
+ */
+export const EXPORT_TYPES = {
+  events: { order: 'log', isState: false },
+  purchases: { order: 'log', isState: false },
+  customers: { order: 'users', isState: false },
+  purchases_state: { order: 'purchases', isState: true },
+  subscriptions: { order: 'users', isState: true },
+  entitlements: { order: 'users', isState: true },
+} as const
+export type ExportType = keyof typeof EXPORT_TYPES
+
+/** Whether a file of the type may have further columns. */
+export const takesIncluded = (type: ExportType): boolean => EXPORT_TYPES[type].order === 'log'
+
+/** The types of one order, as a list in SQL. */
+export const typesOrderedBy = (order: (typeof EXPORT_TYPES)[ExportType]['order']): string =>
+  Object.entries(EXPORT_TYPES)
+    .filter(([, type]) => type.order === order)
+    .map(([name]) => `'${name}'`)
+    .join(', ')
+
 export type ExportFormat = 'csv' | 'json' | 'ndjson' | 'parquet'
+/** A file can be downloaded for so long. */
+export const FILE_DAYS = 7
+
 type ExportStatus = 'new' | 'processing' | 'done' | 'failed'
 export type Part = { name: string; rows: number; bytes: number }
 export type ExportFailure = { code: 'storage_error' | 'upstream_timeout' | 'unknown_error'; message: string }

@@ -3,10 +3,9 @@ import type { Environment } from '../environment.ts'
 import { createRun, type NewRun } from '../jobs/workflow-run.ts'
 import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { EXPORT_WORKFLOW } from './create.ts'
-import type { ExportFailure, Part } from './export.ts'
+import { type ExportFailure, FILE_DAYS, type Part } from './export.ts'
 import { deleteMembers } from './members.ts'
 
-const FILE_DAYS = 7
 const RECORD_DAYS = 90
 const DAY_SECONDS = 86_400
 export const RETENTION_WORKFLOW = { workflow: 'export-retention', version: 1 } as const

@@ -2,11 +2,14 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { recordedTime } from '../users/user.ts'
 import type { IncludedColumn } from './columns.ts'
-import type { ExportFormat, ExportType } from './export.ts'
+import { EXPORT_TYPES, type ExportFormat, type ExportType } from './export.ts'
 import { deleteMembers, recordMembers } from './members.ts'
-import { COPY_SETTINGS, type CopySettings } from './statement.ts'
+import { COPY_SETTINGS, type CopySettings } from './part-range.ts'
 
-/** The sort key of a row in the file: events (received_at, partition, offset), customers (time of recording, id). Times have microseconds. */
+/**
+ * The sort key of a row in the file: of the log (received_at, partition, offset), of users (time of recording, id), of purchases (the end of the
+ * window, id). Times have microseconds.
+ */
 export type Bound = [at: string, first: string, second: string]
 
 /** The data that the parts of one export are cut from. It is recorded when processing begins, so all later steps use the same values. */
@@ -48,26 +51,40 @@ export async function beginExport(tx: Tx, environment: Environment, id: string):
   return { ...source, environment, platforms, ...(segment !== null && { membersOf: id }) }
 }
 
+const orderOf = ({ type }: Pick<ExportSource, 'type'>) => EXPORT_TYPES[type].order
+
+const MAX_ID = String(2n ** 63n - 1n)
+
 /** A bound before the first row of the window. */
-export const firstBound = (source: ExportSource): Bound =>
-  source.type === 'customers' ? [source.windowFrom, '', ''] : [source.windowFrom, '-1', '-1']
+export function firstBound(source: ExportSource): Bound {
+  const order = orderOf(source)
+  if (order === 'purchases') return [source.windowTo, '0', '']
+  return order === 'users' ? [source.windowFrom, '', ''] : [source.windowFrom, '-1', '-1']
+}
 
 /** A bound after the last row of the window. The window's end is exclusive, and no row has this partition or an empty id. */
-export const lastBound = (source: ExportSource): Bound =>
-  source.type === 'customers' ? [source.windowTo, '', ''] : [source.windowTo, '-1', '-1']
+export function lastBound(source: ExportSource): Bound {
+  const order = orderOf(source)
+  if (order === 'purchases') return [source.windowTo, MAX_ID, '']
+  return order === 'users' ? [source.windowTo, '', ''] : [source.windowTo, '-1', '-1']
+}
 
 const NEXT = {
-  events: `select received_at::text as at, partition::text as first, log_offset::text as second from events
+  log: `select received_at::text as at, partition::text as first, log_offset::text as second from events
     where environment = $1 and (received_at, partition, log_offset) > ($2, $3::smallint, $4::bigint) and received_at < $5
     order by received_at, partition, log_offset offset $6 limit 1`,
-  customers: `select ${recordedTime('u')}::text as at, u.id as first, '' as second from users u
+  users: `select ${recordedTime('u')}::text as at, u.id as first, '' as second from users u
     where u.environment = $1 and (${recordedTime('u')}, u.id) > ($2, $3) and $4::text = '' and ${recordedTime('u')} < $5
     order by ${recordedTime('u')}, u.id offset $6 limit 1`,
+  purchases: `select $5::text as at, p.id::text as first, '' as second from purchases p
+    where (p.environment, p.id) > ($1::int, $3::bigint) and p.environment = $1 and $2::text is not null and $4::text = ''
+      and p.created_at < $5::timestamptz
+    order by p.environment, p.id offset $6 limit 1`,
 }
 
 /** The last row of the part that begins after `after` and has `rows` rows. Null when fewer rows are left: the part then ends with the window. */
 export async function nextBound(tx: Tx, source: ExportSource, after: Bound, rows: number): Promise<Bound | null> {
-  const found = await tx.query<{ at: string; first: string; second: string }>(NEXT[source.type === 'customers' ? 'customers' : 'events'], [
+  const found = await tx.query<{ at: string; first: string; second: string }>(NEXT[orderOf(source)], [
     source.environment,
     ...after,
     source.windowTo,

@@ -1,5 +1,4 @@
 import { VALUE_SLUGS } from '../events/catalogue.ts'
-import { recordedTime } from '../users/user.ts'
 import {
   CUSTOMER_EXPORT_COLUMNS,
   EVENT_EXPORT_COLUMNS,
@@ -10,25 +9,9 @@ import {
   USER_HEADER,
 } from './columns.ts'
 import type { ExportFormat, ExportType } from './export.ts'
-
-// COPY takes no parameters. The variable values are settings of the transaction (set_config), never part of the statement's text. A
-// subquery reads each setting once: in the condition itself it would be parsed for every row.
-export const COPY_SETTINGS = [
-  'environment',
-  'platforms',
-  'members_of',
-  'from_offsets',
-  'to_offsets',
-  'after_at',
-  'after_1',
-  'after_2',
-  'upto_at',
-  'upto_1',
-  'upto_2',
-] as const
-export type CopySettings = Record<(typeof COPY_SETTINGS)[number], string>
-const setting = (name: (typeof COPY_SETTINGS)[number], type: string) => `(select current_setting('perennial.${name}')::${type})`
-const plain = (name: (typeof COPY_SETTINGS)[number], type: string) => `current_setting('perennial.${name}')::${type}`
+import { isMember, plain, setting, USERS_OF_PART, USERS_ORDER } from './part-range.ts'
+import { ENTITLEMENT_COLUMNS, PURCHASE_STATE_COLUMNS, SUBSCRIPTION_COLUMNS } from './state-columns.ts'
+import { ENTITLEMENTS_FROM, PURCHASE_STATE_FROM, SUBSCRIPTIONS_FROM } from './state-statement.ts'
 
 const csvValue = ({ sql, kind }: ExportColumn): string => {
   if (kind === 'time') return `date_trunc('second', ${sql} at time zone 'UTC')`
@@ -66,11 +49,6 @@ const jsonValue = ({ sql, kind }: ExportColumn): string => {
 export const jsonKey = ({ header }: Pick<ExportColumn, 'header'>): string => header.toLowerCase().replaceAll(' ', '_')
 export const USER_KEY = jsonKey({ header: USER_HEADER })
 
-// One index probe per row, independent of the planner's estimates: a join could read all members for each part. Without members the
-// probe is not executed.
-const isMember = (alias: string, user: string) => `(${setting('members_of', 'text')} = '' or ((select 1 from export_members m
-      where m.environment = ${alias}.environment and m.export_id = ${setting('members_of', 'text')} and m.user_id = ${alias}.${user}) is not null))`
-
 const STORE_APP = (platform: string, field: string) =>
   `(select fields ->> '${field}' from store_configs c where c.project = p.id and c.platform = '${platform}') as ${field}`
 
@@ -105,24 +83,32 @@ const CUSTOMERS_FROM = `
   join environments v on v.id = u.environment
   cross join (select environment_now(${plain('environment', 'int')}) as now) n
   cross join lateral (${CUSTOMER_FACTS}) f
-  where u.environment = ${plain('environment', 'int')}
-    and (${recordedTime('u')}, u.id) > (${plain('after_at', 'timestamptz')}, ${plain('after_1', 'text')})
-    and (${recordedTime('u')}, u.id) <= (${plain('upto_at', 'timestamptz')}, ${plain('upto_1', 'text')})
+  where ${USERS_OF_PART}
     and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
-    and ${isMember('u', 'id')}
-  order by ${recordedTime('u')}, u.id`
+  order by ${USERS_ORDER}`
 
 /** What a file contains: its rows by `type`, its columns by `type` and `include`. `formulaGuard` concerns the texts of a CSV file only. */
 export type FileShape = { type: ExportType; format: ExportFormat; include?: readonly IncludedColumn[]; formulaGuard?: boolean }
 
-export const exportColumnsOf = ({ type, include = [] }: Pick<FileShape, 'type' | 'include'>): readonly ExportColumn[] =>
-  type === 'customers' ? CUSTOMER_EXPORT_COLUMNS : [...EVENT_EXPORT_COLUMNS, ...sortedIncluded(include).map(name => INCLUDED_COLUMNS[name])]
+const CONTENTS: Record<ExportType, { columns: readonly ExportColumn[]; from: string }> = {
+  events: { columns: EVENT_EXPORT_COLUMNS, from: EVENTS_FROM(false) },
+  purchases: { columns: EVENT_EXPORT_COLUMNS, from: EVENTS_FROM(true) },
+  customers: { columns: CUSTOMER_EXPORT_COLUMNS, from: CUSTOMERS_FROM },
+  purchases_state: { columns: PURCHASE_STATE_COLUMNS, from: PURCHASE_STATE_FROM },
+  subscriptions: { columns: SUBSCRIPTION_COLUMNS, from: SUBSCRIPTIONS_FROM },
+  entitlements: { columns: ENTITLEMENT_COLUMNS, from: ENTITLEMENTS_FROM },
+}
+
+export const exportColumnsOf = ({ type, include = [] }: Pick<FileShape, 'type' | 'include'>): readonly ExportColumn[] => [
+  ...CONTENTS[type].columns,
+  ...sortedIncluded(include).map(name => INCLUDED_COLUMNS[name]),
+]
 
 /** A plain select of the rows of one part, in the file's order. The bench gives the same statement to psql. */
 export function selectRows({ type, format, include, formulaGuard }: FileShape): string {
   const columns = exportColumnsOf({ type, include })
   const csv = formulaGuard ? guardedValue : csvValue
-  const from = type === 'customers' ? CUSTOMERS_FROM : EVENTS_FROM(type === 'purchases')
+  const { from } = CONTENTS[type]
   if (format === 'csv') return `select ${columns.map(c => `${csv(c)} as "${c.header}"`).join(', ')} ${from}`
   if (format === 'parquet') return `select ${columns.map(c => `${parquetValue(c)} as ${jsonKey(c)}`).join(', ')} ${from}`
   // json: every row begins with a comma; the writer drops the first one.

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import { type Environment, now } from '../environment.ts'
+import { takesIncluded } from '../exports/export.ts'
 import { type Detail, invalidFields } from '../refusal.ts'
 import { isZone, NO_ZONE } from '../time/local-time.ts'
 import { lockDestinations, needsFormulaGuard } from './destinations.ts'
@@ -16,7 +17,7 @@ export function validateReport({ input, destinationIds, faults: known }: ReportR
     if (cadence === only && value === null) faults.push({ field, message: `is required for ${only}` })
     if (cadence !== only && value !== null) faults.push({ field, message: `must be null unless cadence is ${only}` })
   }
-  if (input.type === 'customers' && input.include.length > 0) faults.push({ field: 'include', message: 'must be empty for customers' })
+  if (input.include.length > 0 && !takesIncluded(input.type)) faults.push({ field: 'include', message: `must be empty for ${input.type}` })
   if (cadence !== 'monthly' && ![1, 3, 7].includes(days))
     faults.push({ field: 'included_range_days', message: 'must be 1, 3 or 7 unless cadence is monthly' })
   if (!isZone(timezone)) faults.push({ field: 'timezone', message: NO_ZONE })

@@ -2144,6 +2144,9 @@ export interface paths {
          *     `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
          *     digits is null there.
          *
+         *     The rows of `customers`, `purchases_state`, `subscriptions` and `entitlements` show the values of the moment in which they are written. A
+         *     window that is left out is from 1970 to now.
+         *
          *     With `segment_id` the file has only rows of users who are in that segment, your own or a system segment, at the moment when
          *     processing begins; occurrences without user are left out. Until the export is finished the segment cannot be deleted.
          *
@@ -2235,7 +2238,7 @@ export interface paths {
         put?: never;
         /**
          * Create a scheduled report
-         * @description Event data, as the events export has it, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
+         * @description A file as of exports, of events unless `type` says otherwise, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
          */
         post: operations["v4CreateScheduledReport"];
         delete?: never;
@@ -5927,23 +5930,23 @@ export interface components {
         ExportInput: {
             /**
              * Format: date-time
-             * @description Start of the window, included.
+             * @description Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
              * @example 2026-02-01T00:00:00Z
              */
-            from_timestamp: string;
+            from_timestamp?: string;
             /**
              * Format: date-time
-             * @description End of the window, not included; later than `from_timestamp`, by at most 366 days.
+             * @description End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
              * @example 2026-03-01T00:00:00Z
              */
-            to_timestamp: string;
+            to_timestamp?: string;
             /**
-             * @description `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`.
+             * @description `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`. The other three say how things stand, whatever the window, which only names the file: `purchases_state`: every purchase. `subscriptions`: every subscription of a user, whether recorded or posted. `entitlements`: every entitlement of a user, active and ended.
              * @default events
              * @example events
              * @enum {string}
              */
-            type: "events" | "customers" | "purchases";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
             /**
              * @description `parquet` is compressed inside (zstd).
              * @default csv
@@ -5952,7 +5955,7 @@ export interface components {
              */
             format: "csv" | "json" | "ndjson" | "parquet";
             /**
-             * @description Only this platform; `Stripe` also takes Paddle, null takes all.
+             * @description Only this platform; `Stripe` also takes Paddle, null takes all. Of customers and entitlements it is the user's last known one.
              * @default null
              * @example iOS
              * @enum {string|null}
@@ -5978,7 +5981,7 @@ export interface components {
              */
             formula_guard: boolean;
             /**
-             * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+             * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for the other types.
              * @default []
              * @example [
              *       "event_id"
@@ -6031,7 +6034,7 @@ export interface components {
             /** @description Signed address of the file, to be read without Authorization; null until done and after `expires_at`. */
             file_url: string | null;
             /** @enum {string} */
-            type: "events" | "customers" | "purchases";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
             /** @enum {string} */
             format: "csv" | "json" | "ndjson" | "parquet";
             /** @enum {string} */
@@ -7731,14 +7734,14 @@ export interface components {
              */
             formula_guard?: boolean;
             /**
-             * @description What a file contains, as of exports.
+             * @description What a file contains, as of exports. `purchases_state`, `subscriptions` and `entitlements` have every row, as of the time at which the file is written; `included_range_days` then only names the file.
              * @default events
              * @example events
              * @enum {string}
              */
-            type: "events" | "customers" | "purchases";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
             /**
-             * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+             * @description Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for the other types.
              * @default []
              * @example [
              *       "event_id"
@@ -7843,7 +7846,7 @@ export interface components {
             format: "csv" | "json" | "ndjson" | "parquet";
             formula_guard: boolean;
             /** @enum {string} */
-            type: "events" | "customers" | "purchases";
+            type: "events" | "customers" | "purchases" | "purchases_state" | "subscriptions" | "entitlements";
             /** @description Further columns, in their order. */
             include: components["schemas"]["IncludedColumn"][];
         };

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { type Bound, type ExportSource, nextBound, setPart } from '../../domain/exports/parts.ts'
 import { selectRows } from '../../domain/exports/statement.ts'
 import { transaction } from '../../store/transaction.ts'
@@ -7,6 +7,7 @@ import { QUICK } from '../harness/engine-fixture.ts'
 import { erasuresEnded, filesWith } from '../harness/erasure.ts'
 import { item } from '../harness/events.ts'
 import { exportAll } from '../harness/exports.ts'
+import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 import { rowsRead } from '../harness/rows-read.ts'
 
 // A customer whose beginning moves back stays where files of customers have the customer: at the time of recording.
@@ -88,4 +89,89 @@ test('a part of a file of customers reads its own rows, whether their beginnings
   })
   expect(rows).toHaveLength(20)
   expect((await read()) - before).toBeLessThan(200)
+})
+
+// How things stand: one row for each purchase, subscription and entitlement, whatever the window.
+
+const STATES = ['purchases_state', 'subscriptions', 'entitlements']
+type Row = Record<string, unknown>
+async function stateOf(type: string, key: string, more: Record<string, unknown> = {}): Promise<Row[]> {
+  const { text } = await exportAll(api, { type, format: 'ndjson', ...more }, key)
+  return text
+    .split('\n')
+    .filter(Boolean)
+    .map(line => JSON.parse(line) as Row)
+}
+
+describe('purchases_state, subscriptions, entitlements', () => {
+  let key: string
+  let people: string[]
+  beforeAll(async () => {
+    const project = await api.newProject()
+    key = project.secret
+    people = []
+    for (let n = 0; n < 4; n++) people.push(await userOf(api, key))
+    await product(api, { id: 'pro_month', apple_product_id: 'pro.month' }, key)
+    await api.call('POST', '/v4/entitlements', { key, body: { id: 'pro', product_ids: ['pro_month'] } })
+    await api.call('POST', '/v4/entitlements', { key, body: { id: 'gift', product_ids: [] } })
+    const bought = (user: string, n: number, days: number) => {
+      const app_store_data = { transaction_id: `${user}-${n}`, original_transaction_id: `${user}-0`, product_id: 'pro.month' }
+      return purchaseOf(api, user, { purchased_at: iso(days), expires_at: iso(days + 30), app_store_data }, key)
+    }
+    for (const user of people.slice(0, 3))
+      for (const [n, days] of [-40, -10].entries()) expect((await bought(user, n, days)).status).toBe(201)
+    await api.call('POST', `/v4/users/${people[3]}/entitlements`, { key, body: { entitlement_id: 'gift' } })
+  })
+
+  test('each has every row once, over several parts, also without a window; another environment has none', async () => {
+    const purchases = await stateOf('purchases_state', key)
+    expect(purchases.map(row => row.transaction_id)).toEqual(people.slice(0, 3).flatMap(user => [`${user}-0`, `${user}-1`]))
+    expect(purchases[1]).toMatchObject({
+      q_user_id: people[0],
+      platform: 'iOS',
+      linked_product_id: 'pro_month',
+      is_last_period: true,
+      price: '9.99',
+    })
+    const subscriptions = await stateOf('subscriptions', key)
+    expect(subscriptions.map(row => [row.q_user_id, row.lineage, row.subscription_state, row.periods])).toEqual(
+      people.slice(0, 3).map(user => [user, `${user}-0`, 'paid', 2]),
+    )
+    const entitlements = await stateOf('entitlements', key)
+    expect(entitlements.map(row => [row.q_user_id, row.entitlement_id, row.is_active, row.source])).toEqual([
+      ...people.slice(0, 3).map(user => [user, 'pro', true, 'appstore']),
+      [people[3], 'gift', true, 'manual'],
+    ])
+    for (const row of entitlements) {
+      const { data } = (await api.call('GET', `/v4/users/${row.q_user_id}/entitlements`, { key })).body
+      expect([row.start_date, row.end_date]).toEqual([data[0].started_at, data[0].expires_at])
+    }
+    const past = { from_timestamp: iso(-300), to_timestamp: iso(-299) }
+    expect(await stateOf('purchases_state', key, past)).toEqual(purchases)
+    const { secret: other } = await api.newProject()
+    for (const type of STATES) expect(await stateOf(type, other)).toEqual([])
+  })
+
+  test('parquet has the same rows as csv; include and a window of events are refused with the field', async () => {
+    for (const type of STATES) {
+      const { text, object } = await exportAll(api, { type }, key)
+      const rows = text.trimEnd().split('\n').length - 1
+      expect([object.rows_written, object.from_timestamp]).toEqual([rows, '1970-01-01T00:00:00Z'])
+      expect((await exportAll(api, { type, format: 'parquet' }, key)).object.rows_written).toBe(rows)
+      const refused = await api.call('POST', '/v4/exports', { key, body: { type, include: ['event_id'] } })
+      expect([refused.status, refused.body.error.details[0].field]).toEqual([400, 'include'])
+    }
+    const refused = await api.call('POST', '/v4/exports', { key, body: { type: 'events' } })
+    expect([refused.status, refused.body.error.details[0].field]).toEqual([400, 'from_timestamp'])
+  })
+
+  test('an erased user is in none of the files, and the others stay', async () => {
+    const made = []
+    for (const type of STATES) made.push(await exportAll(api, { type, format: 'ndjson' }, key))
+    expect((await api.call('DELETE', `/v4/customers/${people[1]}`, { key })).status).toBe(204)
+    await erasuresEnded(api.pool)
+    expect(await filesWith(api.files, people[1]!)).toEqual([])
+    const left = await Promise.all(made.map(async ({ object }) => (await api.call('GET', object.url, { key })).body.rows_written))
+    expect(left).toEqual([4, 2, 3])
+  })
 })

@@ -1341,6 +1341,9 @@ export const v4GetEvent = <ThrowOnError extends boolean = true>(options: Options
  * `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
  * digits is null there.
  *
+ * The rows of `customers`, `purchases_state`, `subscriptions` and `entitlements` show the values of the moment in which they are written. A
+ * window that is left out is from 1970 to now.
+ *
  * With `segment_id` the file has only rows of users who are in that segment, your own or a system segment, at the moment when
  * processing begins; occurrences without user are left out. Until the export is finished the segment cannot be deleted.
  *
@@ -1392,7 +1395,7 @@ export const v4ListScheduledReports = <ThrowOnError extends boolean = true>(opti
 /**
  * Create a scheduled report
  *
- * Event data, as the events export has it, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
+ * A file as of exports, of events unless `type` says otherwise, delivered to integrations at a time of day in a zone: daily, weekly or monthly. A draft has no slots; an active report has its first slot after now. 404 when a destination is none of `v4ListScheduledReportDestinations`.
  */
 export const v4CreateScheduledReport = <ThrowOnError extends boolean = true>(options: Options<V4CreateScheduledReportData, ThrowOnError>) => (options.client ?? client).post<V4CreateScheduledReportResponses, V4CreateScheduledReportErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

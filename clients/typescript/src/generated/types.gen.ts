@@ -2028,23 +2028,23 @@ export type ExperimentGroupSummary = {
 
 export type ExportInput = {
     /**
-     * Start of the window, included.
+     * Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
      */
-    from_timestamp: string;
+    from_timestamp?: string;
     /**
-     * End of the window, not included; later than `from_timestamp`, by at most 366 days.
+     * End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
      */
-    to_timestamp: string;
+    to_timestamp?: string;
     /**
-     * `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`.
+     * `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`. The other three say how things stand, whatever the window, which only names the file: `purchases_state`: every purchase. `subscriptions`: every subscription of a user, whether recorded or posted. `entitlements`: every entitlement of a user, active and ended.
      */
-    type?: 'events' | 'customers' | 'purchases';
+    type?: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
     /**
      * `parquet` is compressed inside (zstd).
      */
     format?: 'csv' | 'json' | 'ndjson' | 'parquet';
     /**
-     * Only this platform; `Stripe` also takes Paddle, null takes all.
+     * Only this platform; `Stripe` also takes Paddle, null takes all. Of customers and entitlements it is the user's last known one.
      */
     platform?: 'iOS' | 'Android' | 'Stripe' | null;
     /**
@@ -2060,7 +2060,7 @@ export type ExportInput = {
      */
     formula_guard?: boolean;
     /**
-     * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+     * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for the other types.
      */
     include?: Array<IncludedColumn>;
 };
@@ -2085,7 +2085,7 @@ export type Export = {
      * Signed address of the file, to be read without Authorization; null until done and after `expires_at`.
      */
     file_url: string | null;
-    type: 'events' | 'customers' | 'purchases';
+    type: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
     format: 'csv' | 'json' | 'ndjson' | 'parquet';
     compression: 'none' | 'gzip';
     /**
@@ -3372,11 +3372,11 @@ export type ScheduledReportInput = {
      */
     formula_guard?: boolean;
     /**
-     * What a file contains, as of exports.
+     * What a file contains, as of exports. `purchases_state`, `subscriptions` and `entitlements` have every row, as of the time at which the file is written; `included_range_days` then only names the file.
      */
-    type?: 'events' | 'customers' | 'purchases';
+    type?: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
     /**
-     * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for customers.
+     * Further columns of events and purchases, after the others: `event_id` (the event's id as webhooks have it), `properties` (its custom properties as JSON). Empty for the other types.
      */
     include?: Array<IncludedColumn>;
 };
@@ -3427,7 +3427,7 @@ export type ScheduledReport = {
     on_dst_overlap: 'first' | 'both';
     format: 'csv' | 'json' | 'ndjson' | 'parquet';
     formula_guard: boolean;
-    type: 'events' | 'customers' | 'purchases';
+    type: 'events' | 'customers' | 'purchases' | 'purchases_state' | 'subscriptions' | 'entitlements';
     /**
      * Further columns, in their order.
      */
