@@ -52,8 +52,7 @@ export async function listAlerts(
     text: MESSAGES,
     values: [environment, page.rows.map(({ id }) => id)],
   })
-  const messages = Map.groupBy(rows, ({ alert_id }) => alert_id)
-  const of = (id: string) => (messages.get(id) ?? []).map(({ alert_id: _, ...message }) => message)
+  const of = (id: string) => rows.filter(({ alert_id }) => alert_id === id).map(({ alert_id: _, ...message }) => message)
   return { ...page, rows: page.rows.map(row => ({ ...row, messages: of(row.id) })) }
 }
 

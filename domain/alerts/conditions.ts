@@ -81,17 +81,7 @@ const EVENTS = `
   select e.id, 'events_set_aside', s.consumer, '', null, count(*)::int, max(s.set_aside_at), (array_agg(s.error order by s.set_aside_at desc))[1]
   from e join set_aside_events s on s.environment = e.id where s.replayed_at is null group by e.id, s.consumer`
 
-const ALL = [
-  INTEGRATIONS_IN_ERROR,
-  HELD,
-  EXHAUSTED,
-  REPORTS,
-  EXPORTS,
-  STORE_ALERTS,
-  UNACKNOWLEDGED,
-  NOTIFICATIONS,
-  EVENTS,
-]
+const ALL = [INTEGRATIONS_IN_ERROR, HELD, EXHAUSTED, REPORTS, EXPORTS, STORE_ALERTS, UNACKNOWLEDGED, NOTIFICATIONS, EVENTS]
 
 const CONDITIONS = `
 with e as materialized (select id, project, kind, clock_timestamp() + clock_offset as now from environments where id = any ($1::int[])),

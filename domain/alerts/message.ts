@@ -51,8 +51,22 @@ export async function loadMessage(
 ): Promise<{ channel: ChannelRow; message: AlertMessage } | null> {
   const { rows } = await db.query<Loaded>({ name: 'load-alert-message', text: LOAD, values: [environment, Number(subject)] })
   if (!rows[0]) return null
-  const { phase, project, environment_kind, alert_id, kind, holder, about, alert_title, count, detail, began_at, last_at, ended_at, ...channel } =
-    rows[0]
+  const {
+    phase,
+    project,
+    environment_kind,
+    alert_id,
+    kind,
+    holder,
+    about,
+    alert_title,
+    count,
+    detail,
+    began_at,
+    last_at,
+    ended_at,
+    ...channel
+  } = rows[0]
   const alert = { id: alert_id, kind, holder, about, title: alert_title, count, detail, began_at, last_at, ended_at }
   return { channel, message: { id: `${alert_id}.${subject}`, phase, test: false, project, environment: environment_kind, alert } }
 }

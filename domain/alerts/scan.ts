@@ -86,13 +86,15 @@ export async function scanAlerts(pool: Pool): Promise<void> {
       const { rows } = await tx.query<{ locked: boolean }>('select pg_try_advisory_xact_lock($1, 0) as locked', [LOCK.alerts])
       if (!rows[0]!.locked) return
       const messages = await applyConditions(tx, environments, await readConditions(tx, environments))
-      for (const [environment, own] of Map.groupBy(messages, message => message.environment))
+      for (const environment of new Set(messages.map(message => message.environment))) {
+        const own = messages.filter(message => message.environment === environment)
         await createRuns(
           tx,
           environment,
           ALERT_WORKFLOW,
           own.map(({ number }) => String(number)),
         )
+      }
     })
     last = environments.at(-1)!
   }
