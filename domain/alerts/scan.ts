@@ -54,8 +54,9 @@ returning environment, number`
 
 const TELL_ENDED = `
 insert into alert_messages (environment, alert_id, channel_id, phase, created_at)
-select distinct m.environment, m.alert_id, m.channel_id, 'ended', environment_now(m.environment)
-from unnest($1::int[], $2::text[]) n(environment, id) join alert_messages m on m.environment = n.environment and m.alert_id = n.id
+select environment, alert_id, channel_id, 'ended', environment_now(environment) from (
+  select distinct m.environment, m.alert_id, m.channel_id
+  from unnest($1::int[], $2::text[]) n(environment, id) join alert_messages m on m.environment = n.environment and m.alert_id = n.id) t
 returning environment, number`
 
 type Message = { environment: Environment; number: number }
