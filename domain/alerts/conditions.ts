@@ -5,7 +5,7 @@ import type { Environment } from '../environment.ts'
 import type { AlertKind } from './kinds.ts'
 
 /** Something that is wrong now. `last_at`: with microseconds; it rises when the same happens again. */
-export type Condition = {
+export type AlertCondition = {
   environment: Environment
   kind: AlertKind
   holder: string
@@ -89,6 +89,6 @@ found (environment, kind, holder, about, title, count, last_at, detail) as (${AL
 select environment, kind, holder, about, title, count, last_at::text as last_at, left(detail, 1000) as detail from found`
 
 /** What is wrong in these environments. */
-export async function readConditions(db: Db, environments: readonly Environment[]): Promise<Condition[]> {
-  return (await db.query<Condition>({ name: 'alert-conditions', text: CONDITIONS, values: [environments] })).rows
+export async function readConditions(db: Db, environments: readonly Environment[]): Promise<AlertCondition[]> {
+  return (await db.query<AlertCondition>({ name: 'alert-conditions', text: CONDITIONS, values: [environments] })).rows
 }

@@ -4,7 +4,7 @@ import { orderedId } from '../../store/ids.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { createRuns } from '../jobs/workflow-run.ts'
-import { type Condition, readConditions } from './conditions.ts'
+import { type AlertCondition, readConditions } from './conditions.ts'
 import { ALERT_WORKFLOW } from './message.ts'
 
 /** Environments of one transaction. */
@@ -66,7 +66,7 @@ const nextEnvironments = async (db: Db, after: number): Promise<Environment[]> =
     await db.query<{ id: number }>('select id from environments where id > $1 and reset_at is null order by id limit $2', [after, BATCH])
   ).rows.map(({ id }) => id)
 
-async function applyConditions(tx: Tx, environments: Environment[], found: Condition[]): Promise<Message[]> {
+async function applyConditions(tx: Tx, environments: Environment[], found: AlertCondition[]): Promise<Message[]> {
   const withIds = found.map(condition => ({ ...condition, id: orderedId('alt') }))
   const ended = (await tx.query<{ environment: number; id: string }>(APPLY, [environments, JSON.stringify(withIds)])).rows
   const told = await tx.query<Message>(TELL_OPEN, [environments])

@@ -99,7 +99,9 @@ async function breakAll({ id: project, production: environment }: TestProjectKey
        to_offsets, created_at) values ($1, $2, 'processing', 'events', 'csv', 'none', now(), now(), now(), now(), '{}', '{}', now())`,
     `exp_${environment}`,
   )
-  await transaction(api.pool, tx => failExport(tx, environment, `exp_${environment}`, { code: 'storage_error', message: 'the disk is full' }))
+  await transaction(api.pool, tx =>
+    failExport(tx, environment, `exp_${environment}`, { code: 'storage_error', message: 'the disk is full' }),
+  )
   await raiseAlerts(api.pool, [refusedCredentials(project, 'apple', null)])
   await api.pool.query(
     `with lane as (insert into store_lanes (project, platform, name) values ($1, 'google', 'token') returning id)
@@ -325,7 +327,9 @@ describe('a channel', () => {
     const made = await Promise.all(times(21, { status: 0 }).map(() => call('POST', CHANNELS, { body })))
     expect(made.map(({ status }) => status).sort()).toEqual([...Array(20).fill(201), 409])
     const { id } = made.find(({ status }) => status === 201)!.body
-    const changed = await call('PUT', `${CHANNELS}/${id}`, { body: { title: 'x', type: 'webhook', settings: { url: 'https://example.org' } } })
+    const changed = await call('PUT', `${CHANNELS}/${id}`, {
+      body: { title: 'x', type: 'webhook', settings: { url: 'https://example.org' } },
+    })
     expect([changed.status, changed.body.error.details[0].field]).toEqual([400, 'type'])
   })
 })
