@@ -1,3 +1,4 @@
+import type { ChannelProbe } from '../domain/alerts/channel-settings.ts'
 import type { Trail } from '../domain/audit/record.ts'
 import type { BacktestTurns } from '../domain/automations/backtest/turns.ts'
 import type { FactAccess } from '../domain/figures/open-source.ts'
@@ -34,6 +35,8 @@ export type ApiDeps = {
   turns: RequestTurns
   /** Sends tests and probes to the providers of integrations. */
   probe: IntegrationProbe
+  /** Sends tests to notification channels. */
+  tryChannel: ChannelProbe
 }
 
 /** Headers of an answer with secrets. */

@@ -1,6 +1,7 @@
 import { descriptions, type OperationId } from '../schemas/generated/operations.ts'
 import type { Route } from './dispatch.ts'
 import type { ApiOperation } from './operation.ts'
+import * as alerts from './v4/alerts.ts'
 import * as analyticsAnnotations from './v4/analytics-annotations.ts'
 import * as analyticsBehind from './v4/analytics-behind.ts'
 import * as analyticsCharts from './v4/analytics-charts.ts'
@@ -21,6 +22,7 @@ import * as integrationConfig from './v4/integration-config.ts'
 import * as integrationDeliveries from './v4/integration-deliveries.ts'
 import * as integrations from './v4/integrations.ts'
 import * as ledger from './v4/ledger.ts'
+import * as notificationChannels from './v4/notification-channels.ts'
 import * as offerings from './v4/offerings.ts'
 import * as products from './v4/products.ts'
 import * as projectSettings from './v4/project-settings.ts'
@@ -37,6 +39,7 @@ import * as users from './v4/users.ts'
 
 /** One operation per entry of the description. A missing operation, or one of the wrong type, fails the type check. */
 const operations: { [Id in OperationId]: ApiOperation<Id> } = {
+  ...alerts,
   ...analyticsAnnotations,
   ...analyticsBehind,
   ...analyticsCharts,
@@ -57,6 +60,7 @@ const operations: { [Id in OperationId]: ApiOperation<Id> } = {
   ...integrationDeliveries,
   ...integrations,
   ...ledger,
+  ...notificationChannels,
   ...offerings,
   ...products,
   ...projectSettings,

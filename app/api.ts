@@ -10,6 +10,7 @@ import { backtestTurns } from '../domain/automations/backtest/turns.ts'
 import { replicasOf } from '../domain/figures/replica/replicas.ts'
 import { connect } from '../store/connect.ts'
 import type { BullBoard } from '../workers/bull-board.ts'
+import { channelProbe } from '../workflows/alerts/probe.ts'
 import { integrationProbe } from '../workflows/destinations/probe.ts'
 import { googleTokens } from '../workflows/outgoing/google-token.ts'
 import { outgoing } from '../workflows/outgoing/outgoing.ts'
@@ -101,6 +102,7 @@ export async function serve(config: Config, log: Logger, resources: Resources): 
     backtests: backtestTurns(),
     turns: requestTurns(pool.options.max - RESERVED),
     probe: integrationProbe({ outgoing: requests, allowPrivateNetwork }),
+    tryChannel: channelProbe({ pool, secrets, outgoing: requests, guard: { allowPrivateNetwork }, installation: config.mail }),
     operator: board && { at: QUEUES_PAGE, password: board.password, pages: board.show },
   }
   const servers: Listening[] = []

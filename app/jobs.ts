@@ -7,6 +7,7 @@ import type { Consumer } from '../workers/log-consumers.ts'
 import type { Timer } from '../workers/timers.ts'
 import { emailSender, type InstallationMail } from '../workflows/actions/email.ts'
 import { pushSending } from '../workflows/actions/push.ts'
+import { alertMessages } from '../workflows/alerts/workflow.ts'
 import { automationHandler } from '../workflows/automation/handler.ts'
 import { eventDestinations } from '../workflows/destinations/registry.ts'
 import { type AtCrashPoint, NOWHERE } from '../workflows/engine/crash-point.ts'
@@ -71,6 +72,7 @@ export function jobs(deps: JobsDeps): Jobs {
     scheduledReport,
     reportFile({ pool: copying, storage, partRows }, gate),
     ...reportDeliveries({ pool, storage, secrets, publicUrl, destinations }),
+    alertMessages({ pool, secrets, outgoing, guard, installation: mail }),
     forwardPush({ pool, outgoing }),
     acknowledgePurchase({ pool, secrets, google: stores.google }),
     answerConsumption({ pool, secrets, apple: stores.apple }),

@@ -18,4 +18,6 @@ export const LOCK = {
   appUser: 4_115,
   screenEvents: 4_116,
   compaction: 4_130,
+  alerts: 4_140,
+  channels: 4_141,
 } as const

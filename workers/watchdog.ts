@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import { scanAlerts } from '../domain/alerts/scan.ts'
 import { HELD_SECONDS } from '../domain/deliveries/held.ts'
 import { jobFloors } from '../domain/jobs/floors.ts'
 import { OVERDUE_SECONDS } from '../domain/jobs/job.ts'
@@ -49,7 +50,7 @@ function complaints({ late, held, lag, setAside, unremoved, failedReportRuns, fa
 }
 
 /**
- * Looks every 15 s for jobs that do not move, logs a line when that changes, and repairs orphans. One process at a time has the lock of the
+ * Looks every 15 s for jobs that do not move, logs a line when that changes, repairs orphans, and begins and ends the alerts of projects. One process at a time has the lock of the
  * watchdog; when that process ends, another process takes the lock.
  */
 export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptions) {
@@ -90,6 +91,8 @@ export function startWatchdog({ pool, log, periodMs = PERIOD_MS }: WatchdogOptio
     await recordWatch(pool, { orphans: sum(({ ids, mended }) => ids.length - mended), repaired: sum(({ mended }) => mended) })
     await floors.refresh()
     report(await readDrift(pool, floors.current()))
+    // Last: nothing else depends on it.
+    await scanAlerts(pool).catch(error => log.warn({ err: error }, 'the scan for alerts failed; the next one repeats it'))
   }
 
   function releaseLock(): void {

@@ -26,8 +26,12 @@ export async function sampleOf(
 }
 
 /** Counts a request to the receiver. Throws 429 when that was one too many: whoever starts or changes an integration calls foreign servers, too. */
-export async function assertMayTest({ inTurn, environment }: Pick<ProbeCall, 'inTurn' | 'environment'>, id: string): Promise<void> {
-  const wait = await inTurn(db => countTest(db, environment, id))
+export async function assertMayTest(
+  { inTurn, environment }: Pick<ProbeCall, 'inTurn' | 'environment'>,
+  id: string,
+  of?: Parameters<typeof countTest>[3],
+): Promise<void> {
+  const wait = await inTurn(db => countTest(db, environment, id, of))
   if (wait !== null)
     throw new Problem('rate_limit_exceeded', `ten tests a minute; try again in ${wait} s`, { headers: { 'Retry-After': String(wait) } })
 }

@@ -27,7 +27,7 @@ export async function publishExport(tx: Tx, environment: Environment, id: string
 }
 
 export async function failExport(tx: Tx, environment: Environment, id: string, error: ExportFailure): Promise<void> {
-  await tx.query(`update exports set status = 'failed', error = $3 where environment = $1 and id = $2`, [
+  await tx.query(`update exports set status = 'failed', error = $3, failed_at = environment_now($1) where environment = $1 and id = $2`, [
     environment,
     id,
     JSON.stringify(error),

@@ -54,18 +54,21 @@ export async function assertProbeSucceeds(probe: IntegrationProbe, sample: Probe
 
 const TESTS_PER_MINUTE = 10
 
+/** What is tested, with the column `tested_at`. */
+type Tested = 'integrations' | 'notification_channels'
+
 /** Counts a test and returns null. After ten tests within the last minute of real time it counts nothing and returns the seconds to wait. */
-export async function countTest(db: Db, environment: Environment, id: string): Promise<number | null> {
+export async function countTest(db: Db, environment: Environment, id: string, of: Tested = 'integrations'): Promise<number | null> {
   const { rowCount } = await db.query(
-    `update integrations set tested_at = (tested_at || clock_timestamp())[greatest(1, cardinality(tested_at) - ${TESTS_PER_MINUTE - 2}):]
-     where environment = $1 and id = $2 and deleted_at is null
+    `update ${of} set tested_at = (tested_at || clock_timestamp())[greatest(1, cardinality(tested_at) - ${TESTS_PER_MINUTE - 2}):]
+     where environment = $1 and id = $2 ${of === 'integrations' ? 'and deleted_at is null' : ''}
        and (cardinality(tested_at) < ${TESTS_PER_MINUTE} or tested_at[1] < clock_timestamp() - interval '1 minute')`,
     [environment, id],
   )
   if (rowCount === 1) return null
   const { rows } = await db.query<{ wait: number }>(
     `select greatest(1, ceil(extract(epoch from tested_at[1] + interval '1 minute' - clock_timestamp())))::int as wait
-     from integrations where environment = $1 and id = $2`,
+     from ${of} where environment = $1 and id = $2`,
     [environment, id],
   )
   return rows[0]?.wait ?? 1

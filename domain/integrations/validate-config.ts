@@ -68,7 +68,12 @@ function itemFaults(field: string, items: unknown[]): Detail[] {
   )
 }
 
-function validateSettings(provider: Provider, settings: Record<string, unknown>, allowPrivate: boolean): Detail[] {
+/** The faults of the settings that are given. */
+export function validateSettings(
+  provider: Pick<Provider, 'title' | 'settings'>,
+  settings: Record<string, unknown>,
+  allowPrivate: boolean,
+): Detail[] {
   const known = new Map(provider.settings.map(setting => [setting.name, setting]))
   return Object.entries(settings).flatMap(([name, value]) => {
     const setting = known.get(name)

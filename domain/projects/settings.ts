@@ -30,6 +30,10 @@ export async function getSettings(db: Db, secrets: Secrets, project: number): Pr
 }
 
 type EnvironmentCounts = { users: number; last_event_at: string | null }
+export async function projectName(db: Db, project: number): Promise<string> {
+  return (await db.query<{ name: string }>('select name from projects where id = $1', [project])).rows[0]!.name
+}
+
 type ProjectRow = { id: number; name: string; raw_data: boolean; created_at: string } & Record<EnvironmentKind, EnvironmentCounts>
 
 /** SQL: how many users an environment has, and when it got its last event. */

@@ -1,4 +1,5 @@
 import type { Pool } from '../../store/connect.ts'
+import { dropOldAlerts } from '../alerts/alert.ts'
 import { dropOldAudit } from '../audit/retention.ts'
 import { dropOldAutomationRuns, dropOldVersions } from '../automation-runs/retention.ts'
 import { dropDeletedIntegrations, dropOldDeliveries } from '../deliveries/retention.ts'
@@ -27,6 +28,7 @@ type Retention = {
 const RETENTION: readonly Retention[] = [
   { kind: 'idempotentAnswers', isRealTime: true, drop: dropOldAnswers },
   { kind: 'workflowRuns', drop: dropOldRuns },
+  { kind: 'alerts', drop: dropOldAlerts },
   { kind: 'auditEntries', drop: dropOldAudit },
   { kind: 'automationRuns', drop: dropOldAutomationRuns },
   { kind: 'automationVersions', drop: dropOldVersions },

@@ -97,5 +97,7 @@ export const REMOVALS: readonly Removal[] = [
   // With what belongs to a user: grants, subscriptions, assignments, pins.
   from('users', WITH_OTHERS),
   lanes,
+  // With the messages about them.
+  from('alerts', WITH_OTHERS),
   ...['store_alerts', 'store_backfills', 'store_tests', 'stale_users', 'set_aside_users', 'analytics_insights'].map(table => from(table)),
 ]

@@ -3144,6 +3144,134 @@ export interface paths {
         patch?: never;
         trace?: never;
     };
+    "/v4/alerts": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List alerts
+         * @description What is wrong now, and what was within the last 90 days, newest first, with the messages that channels were sent. Looked for every 15 seconds.
+         */
+        get: operations["v4ListAlerts"];
+        put?: never;
+        post?: never;
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/notification-channels": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        /**
+         * List notification channels
+         * @description All channels of the environment, newest first.
+         */
+        get: operations["v4ListNotificationChannels"];
+        put?: never;
+        /**
+         * Create a notification channel
+         * @description A channel is told when an alert begins, when it happens again, and when it ends; of one kind and holder at most once an hour, and its end. E-mails go through the oldest active `email` integration, else the mail server of the installation. A webhook is signed as those of integrations are; without a `signing_secret` one is created and shown in this answer only. Every call creates a channel: `Idempotency-Key` is ignored, because no answer with a secret is stored. 409 `conflict` when the environment has 20 channels.
+         */
+        post: operations["v4CreateNotificationChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/notification-channels/{channel_id}": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a notification channel.
+                 * @example nch_0mfa1k3p2000q7w2e8r1
+                 */
+                channel_id: components["parameters"]["NotificationChannelId"];
+            };
+            cookie?: never;
+        };
+        /**
+         * Get a notification channel
+         * @description With its settings, of secrets only whether they are there, and what became of its last messages.
+         */
+        get: operations["v4GetNotificationChannel"];
+        /**
+         * Replace a notification channel
+         * @description Replaces everything that is not a secret. A secret that is left out stays; `signing_secret` null creates a new one, which is shown in this answer only, and messages are signed with the former one too for 24 hours. When `url` names another origin (scheme, host and port), `signing_secret` must be given again or be null. The type stays.
+         */
+        put: operations["v4UpdateNotificationChannel"];
+        post?: never;
+        /**
+         * Delete a notification channel
+         * @description Messages to it that are not sent yet are not sent.
+         */
+        delete: operations["v4DeleteNotificationChannel"];
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
+    "/v4/notification-channels/{channel_id}/test": {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a notification channel.
+                 * @example nch_0mfa1k3p2000q7w2e8r1
+                 */
+                channel_id: components["parameters"]["NotificationChannelId"];
+            };
+            cookie?: never;
+        };
+        get?: never;
+        put?: never;
+        /**
+         * Test a notification channel
+         * @description Sends a sample to the channel at once. A test that fails is 200 with `ok: false`; ten a minute, then 429.
+         */
+        post: operations["v4TestNotificationChannel"];
+        delete?: never;
+        options?: never;
+        head?: never;
+        patch?: never;
+        trace?: never;
+    };
     "/v4/test-clock": {
         parameters: {
             query?: never;
@@ -3256,6 +3384,220 @@ export interface paths {
 export type webhooks = Record<string, never>;
 export interface components {
     schemas: {
+        /**
+         * @description `integration_error`: an integration is in error; `integration_held`: it holds deliveries for 15 minutes; `deliveries_exhausted`: deliveries were given up within 24 hours; `report_failed`, `report_withheld`: so ended the last run of an active report; `export_failed`: exports failed within 24 hours; `store_alert`: `stores status` shows an alert; `store_notifications_set_aside`, `events_set_aside`: what could not be read or handled.
+         * @example integration_error
+         * @enum {string}
+         */
+        AlertKind: "integration_error" | "integration_held" | "deliveries_exhausted" | "report_failed" | "report_withheld" | "export_failed" | "store_alert" | "store_notifications_set_aside" | "events_set_aside";
+        /** @enum {string} */
+        AlertStatus: "open" | "ended";
+        /** @enum {string} */
+        NotificationChannelType: "email" | "slack" | "webhook";
+        /**
+         * @description Only alerts of these kinds; null for all.
+         * @example [
+         *       "integration_error",
+         *       "store_alert"
+         *     ]
+         */
+        NotificationChannelKinds: components["schemas"]["AlertKind"][] | null;
+        /**
+         * @example {
+         *       "title": "On call",
+         *       "type": "email",
+         *       "kinds": [
+         *         "integration_error",
+         *         "store_alert"
+         *       ],
+         *       "settings": {
+         *         "recipients": [
+         *           "ada@example.org"
+         *         ]
+         *       }
+         *     }
+         */
+        NotificationChannelInput: {
+            /**
+             * @description Your name for it.
+             * @example On call
+             */
+            title: string;
+            type: components["schemas"]["NotificationChannelType"];
+            kinds?: components["schemas"]["NotificationChannelKinds"];
+            /**
+             * @description Of `email`: `recipients`, 1 to 50 addresses. Of `slack`: `webhook_url` (secret), the address of an incoming webhook. Of `webhook`: `url` and, if you choose it yourself, `signing_secret` (secret).
+             * @example {
+             *       "recipients": [
+             *         "ada@example.org"
+             *       ]
+             *     }
+             */
+            settings: {
+                [key: string]: unknown;
+            };
+        };
+        /**
+         * @example {
+         *       "object": "notification_channel",
+         *       "id": "nch_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/notification-channels/nch_0mfa1k3p2000q7w2e8r1",
+         *       "title": "On call",
+         *       "type": "email",
+         *       "kinds": [
+         *         "integration_error",
+         *         "store_alert"
+         *       ],
+         *       "settings": {
+         *         "recipients": [
+         *           "ada@example.org"
+         *         ]
+         *       },
+         *       "last_sent_at": "2026-03-01T10:00:00Z",
+         *       "last_error_at": null,
+         *       "last_error_message": null,
+         *       "created_at": "2026-03-01T09:00:00Z",
+         *       "updated_at": "2026-03-01T09:00:00Z"
+         *     }
+         */
+        NotificationChannel: {
+            /** @enum {string} */
+            object: "notification_channel";
+            id: string;
+            url: string;
+            title: string;
+            type: components["schemas"]["NotificationChannelType"];
+            kinds: components["schemas"]["NotificationChannelKinds"];
+            /** @description Every setting of the type; of a secret only `has_{name}`. */
+            settings: {
+                [key: string]: unknown;
+            };
+            last_sent_at: components["schemas"]["NullableTime"];
+            last_error_at: components["schemas"]["NullableTime"];
+            /** @description Why the last attempt failed that did fail. */
+            last_error_message: string | null;
+            created_at: components["schemas"]["Time"];
+            updated_at: components["schemas"]["Time"];
+            /** @description The secret that this request created; never shown again. */
+            generated_signing_secret?: string;
+        };
+        NotificationChannelList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/notification-channels";
+            data: components["schemas"]["NotificationChannel"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
+        /**
+         * @example {
+         *       "object": "notification_channel_test",
+         *       "url": "/v4/notification-channels/nch_0mfa1k3p2000q7w2e8r1/test",
+         *       "ok": true,
+         *       "http_status": 200,
+         *       "duration_ms": 84,
+         *       "error": null
+         *     }
+         */
+        NotificationChannelTest: {
+            /** @enum {string} */
+            object: "notification_channel_test";
+            url: string;
+            ok: boolean;
+            /** @description null when no HTTP answer came. */
+            http_status: number | null;
+            duration_ms: number;
+            /** @description Why it failed, otherwise null. */
+            error: string | null;
+        };
+        AlertMessage: {
+            channel_id: string;
+            /**
+             * @description What the channel was told; `continues` says that it happened again.
+             * @enum {string}
+             */
+            phase: "began" | "continues" | "ended";
+            /**
+             * @description `pending`: another attempt is due; `failed`: the last of seven attempts within a day failed.
+             * @enum {string}
+             */
+            status: "pending" | "sent" | "failed";
+            attempts: number;
+            /** @description Why the last attempt failed. */
+            error: string | null;
+            created_at: components["schemas"]["Time"];
+            finished_at: components["schemas"]["NullableTime"];
+        };
+        /**
+         * @example {
+         *       "object": "alert",
+         *       "id": "alt_0mfa1k3p2000q7w2e8r1",
+         *       "url": "/v4/alerts/alt_0mfa1k3p2000q7w2e8r1",
+         *       "kind": "integration_error",
+         *       "status": "ended",
+         *       "holder": {
+         *         "kind": "integration",
+         *         "id": "int_0mx4k2f8a00c7q1zt5bw",
+         *         "title": "Billing service"
+         *       },
+         *       "about": null,
+         *       "message": "The integration \"Billing service\" is in error",
+         *       "detail": "http_500",
+         *       "count": 1,
+         *       "began_at": "2026-03-01T09:00:00Z",
+         *       "last_at": "2026-03-01T08:59:52Z",
+         *       "ended_at": "2026-03-01T09:40:00Z",
+         *       "messages": [
+         *         {
+         *           "channel_id": "nch_0mfa1k3p2000q7w2e8r1",
+         *           "phase": "began",
+         *           "status": "sent",
+         *           "attempts": 1,
+         *           "error": null,
+         *           "created_at": "2026-03-01T09:00:00Z",
+         *           "finished_at": "2026-03-01T09:00:00Z"
+         *         }
+         *       ]
+         *     }
+         */
+        Alert: {
+            /** @enum {string} */
+            object: "alert";
+            id: string;
+            /** @description Only a name; no operation reads one alert. */
+            url: string;
+            kind: components["schemas"]["AlertKind"];
+            status: components["schemas"]["AlertStatus"];
+            /** @description What the alert is about. */
+            holder: {
+                /** @enum {string} */
+                kind: "integration" | "report" | "environment" | "store" | "consumer";
+                /** @description Of an integration or a report its id; `production` or `sandbox`; `apple`, `google`, `stripe` or `paddle`; the consumer of the log. */
+                id: string;
+                title: string | null;
+            };
+            /** @description Of `store_alert`, the alert by its name in `stores status`. */
+            about: string | null;
+            /** @description The alert in one sentence. */
+            message: string;
+            /** @description What the last failure died of, where that is known. */
+            detail: string | null;
+            /** @description How many there are, counted up to 10,000; 1 for a state. */
+            count: number;
+            began_at: components["schemas"]["Time"];
+            last_at: components["schemas"]["Time"];
+            ended_at: components["schemas"]["NullableTime"];
+            /** @description The last 50, oldest first. */
+            messages: components["schemas"]["AlertMessage"][];
+        };
+        AlertList: {
+            object: components["schemas"]["ListObject"];
+            /** @enum {string} */
+            url: "/v4/alerts";
+            data: components["schemas"]["Alert"][];
+            has_more: components["schemas"]["HasMore"];
+            next_cursor?: components["schemas"]["NextCursor"];
+        };
         /**
          * @description Numerator and denominator are those of a ratio.
          * @enum {string}
@@ -8893,6 +9235,11 @@ export interface components {
         };
     };
     parameters: {
+        /**
+         * @description Id of a notification channel.
+         * @example nch_0mfa1k3p2000q7w2e8r1
+         */
+        NotificationChannelId: components["schemas"]["IdInPath"];
         /**
          * @description Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
          * @example 1772323200
@@ -17439,6 +17786,346 @@ export interface operations {
             };
             400: components["responses"]["BadRequest"];
             401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListAlerts: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+                /**
+                 * @description Only open alerts, or only ended ones.
+                 * @example open
+                 */
+                "filter[status]"?: components["schemas"]["AlertStatus"];
+                /**
+                 * @description Only alerts of this kind; repeat it for several.
+                 * @example [
+                 *       "integration_error"
+                 *     ]
+                 */
+                "filter[kind][]"?: components["schemas"]["AlertKind"][];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of alerts. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["AlertList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4ListNotificationChannels: {
+        parameters: {
+            query?: {
+                /**
+                 * @description Rows on the page.
+                 * @example 50
+                 */
+                limit?: components["parameters"]["Limit"];
+                /**
+                 * @description `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+                 * @example 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei
+                 */
+                starting_after?: components["parameters"]["StartingAfter"];
+            };
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description One page of channels. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationChannelList"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4CreateNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path?: never;
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationChannelInput"];
+            };
+        };
+        responses: {
+            /** @description The new channel. */
+            201: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    Location: components["headers"]["Location"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationChannel"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4GetNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a notification channel.
+                 * @example nch_0mfa1k3p2000q7w2e8r1
+                 */
+                channel_id: components["parameters"]["NotificationChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description The channel. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationChannel"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4UpdateNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a notification channel.
+                 * @example nch_0mfa1k3p2000q7w2e8r1
+                 */
+                channel_id: components["parameters"]["NotificationChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody: {
+            content: {
+                "application/json": components["schemas"]["NotificationChannelInput"];
+            };
+        };
+        responses: {
+            /** @description The channel as it is now. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationChannel"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4DeleteNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+            };
+            path: {
+                /**
+                 * @description Id of a notification channel.
+                 * @example nch_0mfa1k3p2000q7w2e8r1
+                 */
+                channel_id: components["parameters"]["NotificationChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description Deleted. */
+            204: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    [name: string]: unknown;
+                };
+                content?: never;
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            429: components["responses"]["TooManyRequests"];
+            502: components["responses"]["BadGateway"];
+            504: components["responses"]["GatewayTimeout"];
+            default: components["responses"]["Failure"];
+        };
+    };
+    v4TestNotificationChannel: {
+        parameters: {
+            query?: never;
+            header?: {
+                /**
+                 * @description Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+                 * @example checkout-7f3a
+                 */
+                "X-Request-Id"?: components["parameters"]["RequestId"];
+                /**
+                 * @description Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+                 * @example 0b8c6a4e-create-1
+                 */
+                "Idempotency-Key"?: components["parameters"]["IdempotencyKey"];
+            };
+            path: {
+                /**
+                 * @description Id of a notification channel.
+                 * @example nch_0mfa1k3p2000q7w2e8r1
+                 */
+                channel_id: components["parameters"]["NotificationChannelId"];
+            };
+            cookie?: never;
+        };
+        requestBody?: never;
+        responses: {
+            /** @description How it went. */
+            200: {
+                headers: {
+                    "X-Request-Id": components["headers"]["X-Request-Id"];
+                    "Cache-Control": components["headers"]["Cache-Control"];
+                    "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
+                    "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
+                    "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "Idempotency-Replayed": components["headers"]["Idempotency-Replayed"];
+                    [name: string]: unknown;
+                };
+                content: {
+                    "application/json": components["schemas"]["NotificationChannelTest"];
+                };
+            };
+            400: components["responses"]["BadRequest"];
+            401: components["responses"]["Unauthorized"];
+            404: components["responses"]["NotFound"];
+            409: components["responses"]["Conflict"];
+            422: components["responses"]["Unprocessable"];
             429: components["responses"]["TooManyRequests"];
             502: components["responses"]["BadGateway"];
             504: components["responses"]["GatewayTimeout"];

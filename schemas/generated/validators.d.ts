@@ -185,6 +185,13 @@ export const v4GetStoreConfigPath: ValidateFunction
 export const v4UpdateStoreConfigBody: ValidateFunction
 export const answerLedger: ValidateFunction
 export const v4GetLedgerQuery: ValidateFunction
+export const answerAlertList: ValidateFunction
+export const v4ListAlertsQuery: ValidateFunction
+export const answerNotificationChannelList: ValidateFunction
+export const answerNotificationChannel: ValidateFunction
+export const v4CreateNotificationChannelBody: ValidateFunction
+export const v4GetNotificationChannelPath: ValidateFunction
+export const answerNotificationChannelTest: ValidateFunction
 export const answerTestClock: ValidateFunction
 export const answerAdvancedTestClock: ValidateFunction
 export const v4AdvanceTestClockBody: ValidateFunction

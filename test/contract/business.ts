@@ -56,6 +56,8 @@ const RULES: Record<string, string> = {
   v4ListAnalyticsAnnotations: 'to',
   v4CreateEvents: 'events\\[\\d+\\].*',
   v4CreateExport: 'from_timestamp|to_timestamp|compression|include',
+  v4CreateNotificationChannel: 'settings(\\..*)?',
+  v4UpdateNotificationChannel: 'type|settings(\\..*)?',
   v4CreatePush: 'integration_id',
   v4UpdatePush: 'integration_id',
   v4CreateAutomation: AUTOMATION,

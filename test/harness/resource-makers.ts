@@ -153,6 +153,12 @@ export const resourceMakers: Record<string, Make> = {
   platform: async () => 'apple',
   view_id: context => create(context, '/v4/analytics/views', { name: unique('view'), kind: 'ltv', range: 'this_month' }),
   annotation_id: context => create(context, '/v4/analytics/annotations', { at: 1_772_366_400, text: unique('annotation') }),
+  channel_id: context =>
+    create(context, '/v4/notification-channels', {
+      title: unique('channel'),
+      type: 'email',
+      settings: { recipients: ['ada@example.org'] },
+    }),
   chart_code: async () => 'mrr',
   card_code: async () => 'realtime',
 }

@@ -34,7 +34,7 @@ const FLOORS: string[][] = [
   ['purchases', 'folding', 'experiments', 'reports'],
   ['ingestion', 'entitlements', 'figures'],
   ['deliveries', 'annotations', 'views'],
-  ['automation-runs'],
+  ['automation-runs', 'alerts'],
   ['automations', 'ledger', 'sandbox'],
   ['erasure', 'reconciliation'],
 ]

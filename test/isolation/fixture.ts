@@ -1,10 +1,12 @@
 import { expect } from 'vitest'
+import { scanAlerts } from '../../domain/alerts/scan.ts'
 import { drainMarks } from '../../domain/folding/fold-batch.ts'
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'
 import { ENDS_KEY, type OperationRequests, operationRequests, type Request, SANDBOX_ONLY } from '../harness/operation-requests.ts'
 import { idsOf, projectRowsOf, type Rows, rowsOf } from '../harness/rows.ts'
+import { storedIntegration } from '../harness/stored-integration.ts'
 
 export const others = ['another project', 'the other environment'] as const
 export type Other = (typeof others)[number]
@@ -58,6 +60,8 @@ export async function fullHome(api: TestApi, reads: Described[]): Promise<Home &
   requests.v4ListAnalyticsChartFacts!.path.chart_code = 'users-overview'
   // The first reading of insights keeps them.
   await api.call('GET', '/v4/analytics/insights', { key: keys.secret })
+  await storedIntegration(api.pool, keys.production, { slug: 'slack', active: 2 })
+  await scanAlerts(api.pool)
   return { ...(await snapshotOf(api, keys, home, keys.production)), requests }
 }
 

@@ -20,11 +20,11 @@ export type EmailDeps = { pool: Pool; secrets: Secrets; guard: Guard; installati
 
 type Sending = InstallationMail & { guard: Guard }
 
-async function serverFor({ pool, secrets, guard, installation }: EmailDeps, environment: Environment): Promise<Sending> {
+/** The oldest active `email` integration of the environment, else the installation's own mail server; null: neither is there. */
+export async function mailServerOf({ pool, secrets, guard, installation }: EmailDeps, environment: Environment): Promise<Sending | null> {
   const integration = await mailSender({ db: pool, secrets }, environment)
   if (integration) return { ...mailIntegration(integration.settings, guard), guard }
-  if (installation) return { ...installation, guard: INSTALLATION_GUARD }
-  throw new StopRetrying('email_not_configured')
+  return installation ? { ...installation, guard: INSTALLATION_GUARD } : null
 }
 
 /** `{run_id}:{step_id}` as the left side of a Message-ID. */
@@ -46,7 +46,9 @@ export const emailSender =
   (deps: EmailDeps): Effects['sendEmail'] =>
   async (environment, email) => {
     const to = addressOf(email)
-    const { server, from, guard } = await serverFor(deps, environment)
+    const sending = await mailServerOf(deps, environment)
+    if (!sending) throw new StopRetrying('email_not_configured')
+    const { server, from, guard } = sending
     const message_id = messageIdOf(email.key, hostOf(from) ?? server.host)
     const { subject, text, signal } = email
     requireAccepted(await sendMail(server, { from, to: [to], subject, text, messageId: message_id }, { guard, signal }))

@@ -13,7 +13,7 @@ const LIMIT_MS = 10_000
 
 const isReportSlug = (slug: string): slug is ReportSlug => REPORT_SLUGS.includes(slug as ReportSlug)
 
-const triedOf = ({ outcome, httpStatus, error, durationMs }: Sent): ProbeResult => ({
+export const triedOf = ({ outcome, httpStatus, error, durationMs }: Sent): ProbeResult => ({
   ok: outcome === 'delivered',
   http_status: httpStatus,
   duration_ms: durationMs,

@@ -5,6 +5,157 @@ export type ClientOptions = {
 };
 
 /**
+ * `integration_error`: an integration is in error; `integration_held`: it holds deliveries for 15 minutes; `deliveries_exhausted`: deliveries were given up within 24 hours; `report_failed`, `report_withheld`: so ended the last run of an active report; `export_failed`: exports failed within 24 hours; `store_alert`: `stores status` shows an alert; `store_notifications_set_aside`, `events_set_aside`: what could not be read or handled.
+ */
+export type AlertKind = 'integration_error' | 'integration_held' | 'deliveries_exhausted' | 'report_failed' | 'report_withheld' | 'export_failed' | 'store_alert' | 'store_notifications_set_aside' | 'events_set_aside';
+
+export type AlertStatus = 'open' | 'ended';
+
+export type NotificationChannelType = 'email' | 'slack' | 'webhook';
+
+/**
+ * Only alerts of these kinds; null for all.
+ */
+export type NotificationChannelKinds = Array<AlertKind> | null;
+
+export type NotificationChannelInput = {
+    /**
+     * Your name for it.
+     */
+    title: string;
+    type: NotificationChannelType;
+    kinds?: NotificationChannelKinds;
+    /**
+     * Of `email`: `recipients`, 1 to 50 addresses. Of `slack`: `webhook_url` (secret), the address of an incoming webhook. Of `webhook`: `url` and, if you choose it yourself, `signing_secret` (secret).
+     */
+    settings: {
+        [key: string]: unknown;
+    };
+};
+
+export type NotificationChannel = {
+    object: 'notification_channel';
+    id: string;
+    url: string;
+    title: string;
+    type: NotificationChannelType;
+    kinds: NotificationChannelKinds;
+    /**
+     * Every setting of the type; of a secret only `has_{name}`.
+     */
+    settings: {
+        [key: string]: unknown;
+    };
+    last_sent_at: NullableTime;
+    last_error_at: NullableTime;
+    /**
+     * Why the last attempt failed that did fail.
+     */
+    last_error_message: string | null;
+    created_at: Time;
+    updated_at: Time;
+    /**
+     * The secret that this request created; never shown again.
+     */
+    generated_signing_secret?: string;
+};
+
+export type NotificationChannelList = {
+    object: ListObject;
+    url: '/v4/notification-channels';
+    data: Array<NotificationChannel>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+export type NotificationChannelTest = {
+    object: 'notification_channel_test';
+    url: string;
+    ok: boolean;
+    /**
+     * null when no HTTP answer came.
+     */
+    http_status: number | null;
+    duration_ms: number;
+    /**
+     * Why it failed, otherwise null.
+     */
+    error: string | null;
+};
+
+export type AlertMessage = {
+    channel_id: string;
+    /**
+     * What the channel was told; `continues` says that it happened again.
+     */
+    phase: 'began' | 'continues' | 'ended';
+    /**
+     * `pending`: another attempt is due; `failed`: the last of seven attempts within a day failed.
+     */
+    status: 'pending' | 'sent' | 'failed';
+    attempts: number;
+    /**
+     * Why the last attempt failed.
+     */
+    error: string | null;
+    created_at: Time;
+    finished_at: NullableTime;
+};
+
+export type Alert = {
+    object: 'alert';
+    id: string;
+    /**
+     * Only a name; no operation reads one alert.
+     */
+    url: string;
+    kind: AlertKind;
+    status: AlertStatus;
+    /**
+     * What the alert is about.
+     */
+    holder: {
+        kind: 'integration' | 'report' | 'environment' | 'store' | 'consumer';
+        /**
+         * Of an integration or a report its id; `production` or `sandbox`; `apple`, `google`, `stripe` or `paddle`; the consumer of the log.
+         */
+        id: string;
+        title: string | null;
+    };
+    /**
+     * Of `store_alert`, the alert by its name in `stores status`.
+     */
+    about: string | null;
+    /**
+     * The alert in one sentence.
+     */
+    message: string;
+    /**
+     * What the last failure died of, where that is known.
+     */
+    detail: string | null;
+    /**
+     * How many there are, counted up to 10,000; 1 for a state.
+     */
+    count: number;
+    began_at: Time;
+    last_at: Time;
+    ended_at: NullableTime;
+    /**
+     * The last 50, oldest first.
+     */
+    messages: Array<AlertMessage>;
+};
+
+export type AlertList = {
+    object: ListObject;
+    url: '/v4/alerts';
+    data: Array<Alert>;
+    has_more: HasMore;
+    next_cursor?: NextCursor;
+};
+
+/**
  * Numerator and denominator are those of a ratio.
  */
 export type AnalyticsFactRole = 'value' | 'numerator' | 'denominator';
@@ -3991,12 +4142,22 @@ export type User = {
     identity_id: string | null;
 };
 
+/**
+ * Only alerts of these kinds; null for all.
+ */
+export type NotificationChannelKindsWritable = Array<AlertKind> | null;
+
 export type OfferingChangesWritable = {
     /**
      * Replaces the whole list, in this order; [] clears it. An id that names no product is 400 `product_not_in_project`.
      */
     product_ids?: Array<string>;
 };
+
+/**
+ * Id of a notification channel.
+ */
+export type NotificationChannelId = IdInPath;
 
 /**
  * Start of the bucket whose value is meant, as the chart shows it. The total of the window when left out.
@@ -14246,6 +14407,449 @@ export type V4GetLedgerResponses = {
 };
 
 export type V4GetLedgerResponse = V4GetLedgerResponses[keyof V4GetLedgerResponses];
+
+export type V4ListAlertsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+        /**
+         * Only open alerts, or only ended ones.
+         */
+        'filter[status]'?: AlertStatus;
+        /**
+         * Only alerts of this kind; repeat it for several.
+         */
+        'filter[kind][]'?: Array<AlertKind>;
+    };
+    url: '/v4/alerts';
+};
+
+export type V4ListAlertsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListAlertsError = V4ListAlertsErrors[keyof V4ListAlertsErrors];
+
+export type V4ListAlertsResponses = {
+    /**
+     * One page of alerts.
+     */
+    200: AlertList;
+};
+
+export type V4ListAlertsResponse = V4ListAlertsResponses[keyof V4ListAlertsResponses];
+
+export type V4ListNotificationChannelsData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: {
+        /**
+         * Rows on the page.
+         */
+        limit?: number;
+        /**
+         * `next_cursor` of the page before, unchanged. A cursor whose row is gone gives the first page, with the header `X-Qon-Pagination-Restarted`.
+         */
+        starting_after?: string;
+    };
+    url: '/v4/notification-channels';
+};
+
+export type V4ListNotificationChannelsErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4ListNotificationChannelsError = V4ListNotificationChannelsErrors[keyof V4ListNotificationChannelsErrors];
+
+export type V4ListNotificationChannelsResponses = {
+    /**
+     * One page of channels.
+     */
+    200: NotificationChannelList;
+};
+
+export type V4ListNotificationChannelsResponse = V4ListNotificationChannelsResponses[keyof V4ListNotificationChannelsResponses];
+
+export type V4CreateNotificationChannelData = {
+    body: NotificationChannelInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v4/notification-channels';
+};
+
+export type V4CreateNotificationChannelErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4CreateNotificationChannelError = V4CreateNotificationChannelErrors[keyof V4CreateNotificationChannelErrors];
+
+export type V4CreateNotificationChannelResponses = {
+    /**
+     * The new channel.
+     */
+    201: NotificationChannel;
+};
+
+export type V4CreateNotificationChannelResponse = V4CreateNotificationChannelResponses[keyof V4CreateNotificationChannelResponses];
+
+export type V4DeleteNotificationChannelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a notification channel.
+         */
+        channel_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/notification-channels/{channel_id}';
+};
+
+export type V4DeleteNotificationChannelErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4DeleteNotificationChannelError = V4DeleteNotificationChannelErrors[keyof V4DeleteNotificationChannelErrors];
+
+export type V4DeleteNotificationChannelResponses = {
+    /**
+     * Deleted.
+     */
+    204: void;
+};
+
+export type V4DeleteNotificationChannelResponse = V4DeleteNotificationChannelResponses[keyof V4DeleteNotificationChannelResponses];
+
+export type V4GetNotificationChannelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a notification channel.
+         */
+        channel_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/notification-channels/{channel_id}';
+};
+
+export type V4GetNotificationChannelErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4GetNotificationChannelError = V4GetNotificationChannelErrors[keyof V4GetNotificationChannelErrors];
+
+export type V4GetNotificationChannelResponses = {
+    /**
+     * The channel.
+     */
+    200: NotificationChannel;
+};
+
+export type V4GetNotificationChannelResponse = V4GetNotificationChannelResponses[keyof V4GetNotificationChannelResponses];
+
+export type V4UpdateNotificationChannelData = {
+    body: NotificationChannelInput;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+    };
+    path: {
+        /**
+         * Id of a notification channel.
+         */
+        channel_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/notification-channels/{channel_id}';
+};
+
+export type V4UpdateNotificationChannelErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4UpdateNotificationChannelError = V4UpdateNotificationChannelErrors[keyof V4UpdateNotificationChannelErrors];
+
+export type V4UpdateNotificationChannelResponses = {
+    /**
+     * The channel as it is now.
+     */
+    200: NotificationChannel;
+};
+
+export type V4UpdateNotificationChannelResponse = V4UpdateNotificationChannelResponses[keyof V4UpdateNotificationChannelResponses];
+
+export type V4TestNotificationChannelData = {
+    body?: never;
+    headers?: {
+        /**
+         * Your own name for this request. It is in the answer and in the log; a value that is not 1..128 of `[A-Za-z0-9._-]` is replaced by a new one.
+         */
+        'X-Request-Id'?: string;
+        /**
+         * Makes a repeat safe: within 24 hours the same key with the same request gives the stored answer and does nothing again. With another request it is 409 `idempotency_conflict`, while the first still runs 409 `idempotency_in_progress`.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * Id of a notification channel.
+         */
+        channel_id: IdInPath;
+    };
+    query?: never;
+    url: '/v4/notification-channels/{channel_id}/test';
+};
+
+export type V4TestNotificationChannelErrors = {
+    /**
+     * The request is not acceptable as sent. Validation failures are `invalid_data` and list every faulty field found in `details`.
+     */
+    400: Error;
+    /**
+     * No token, or one that opens nothing here.
+     */
+    401: Error;
+    /**
+     * An id that names nothing in this environment.
+     */
+    404: Error;
+    /**
+     * The object exists already or its state forbids the change (`already_exists`, `conflict`), or the `Idempotency-Key` was used for another request (`idempotency_conflict`) or is in use at this moment (`idempotency_in_progress`, with `Retry-After`).
+     */
+    409: Error;
+    /**
+     * Well-formed, but a rule of the domain forbids it; `code` says which.
+     */
+    422: Error;
+    /**
+     * The bucket of the key is empty, or a limit of this operation is reached.
+     */
+    429: Error;
+    /**
+     * The database, the file storage or a provider that was asked is down or refuses. May be repeated.
+     */
+    502: Error;
+    /**
+     * The statement, or what it waited for, took too long. May be repeated.
+     */
+    504: Error;
+    /**
+     * Every other failure, among them 405, 413 and 415 (`invalid_request`) and 500 (`unknown_error`).
+     */
+    default: Error;
+};
+
+export type V4TestNotificationChannelError = V4TestNotificationChannelErrors[keyof V4TestNotificationChannelErrors];
+
+export type V4TestNotificationChannelResponses = {
+    /**
+     * How it went.
+     */
+    200: NotificationChannelTest;
+};
+
+export type V4TestNotificationChannelResponse = V4TestNotificationChannelResponses[keyof V4TestNotificationChannelResponses];
 
 export type V4GetTestClockData = {
     body?: never;

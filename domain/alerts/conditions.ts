@@ -1,0 +1,94 @@
+import type { Db } from '../../store/connect.ts'
+import { OPEN_DELIVERY } from '../deliveries/delivery.ts'
+import { HELD_SECONDS } from '../deliveries/held.ts'
+import type { Environment } from '../environment.ts'
+import type { AlertKind } from './kinds.ts'
+
+/** Something that is wrong now. `last_at`: with microseconds; it rises when the same happens again. */
+export type AlertCondition = {
+  environment: Environment
+  kind: AlertKind
+  holder: string
+  about: string
+  title: string | null
+  count: number
+  last_at: string
+  detail: string | null
+}
+
+/** Of one holder. To count more would take time just when much is wrong. */
+const MOST_COUNTED = 10_000
+/** The newest runs of a report among which its last ended one is looked for. Others are tests and skipped slots. */
+const RUNS_READ = 50
+
+/** What happened once counts for a day: nobody has to confirm it. */
+const DAY = `interval '24 hours'`
+
+// Each gives environment, kind, holder, about, title, count, last_at, detail. `e`: the environments that are looked at.
+
+const INTEGRATIONS_IN_ERROR = `
+  select e.id, 'integration_error', i.id, '', i.title, 1, coalesce(i.held_since, i.updated_at), i.last_error_message
+  from e join integrations i on i.environment = e.id where i.active = 2 and i.deleted_at is null`
+
+const HELD = `
+  select e.id, 'integration_held', i.id, '', i.title, w.open, i.held_since, i.last_error_message
+  from e join integrations i on i.environment = e.id cross join lateral (
+    select count(*)::int as open, min(created_at) as first_at from (
+      select created_at from deliveries where integration = i.number and status in ${OPEN_DELIVERY} order by number limit ${MOST_COUNTED}) o) w
+  where i.active = 2 and i.deleted_at is null and greatest(i.held_since, w.first_at) < e.now - make_interval(secs => ${HELD_SECONDS}) and w.open > 0`
+
+const EXHAUSTED = `
+  select e.id, 'deliveries_exhausted', i.id, '', i.title, g.count, g.last_at, i.last_error_message
+  from e join integrations i on i.environment = e.id cross join lateral (
+    select count(*)::int as count, max(ended_at) as last_at from (
+      select ended_at from deliveries where environment = e.id and integration = i.number and status = 'failed' and reason in ('exhausted', 'expired')
+        and ended_at > e.now - ${DAY} order by ended_at desc limit ${MOST_COUNTED}) d) g
+  where i.deleted_at is null and g.count > 0`
+
+const REPORTS = `
+  select e.id, 'report_' || l.outcome, r.id, '', r.report_name, 1, l.finished_at, l.reason
+  from e join scheduled_reports r on r.environment = e.id cross join lateral (
+    select outcome, finished_at, reason from (
+      select kind, outcome, finished_at, reason, created_at, id from report_runs where environment = e.id and report_id = r.id
+      order by created_at desc, id desc limit ${RUNS_READ}) n
+    where kind = 'scheduled' and outcome in ('delivered', 'empty', 'withheld', 'failed') order by created_at desc, id desc limit 1) l
+  where r.deleted_at is null and r.status = 'active' and l.outcome in ('failed', 'withheld')`
+
+const EXPORTS = `
+  select e.id, 'export_failed', e.kind, '', null, x.count, x.last_at, x.detail from e cross join lateral (
+    select count(*)::int as count, max(failed_at) as last_at, (array_agg(error ->> 'message' order by failed_at desc))[1] as detail from (
+      select failed_at, error from exports where environment = e.id and failed_at > e.now - ${DAY} and report_run is null
+      order by failed_at desc limit ${MOST_COUNTED}) f) x
+  where x.count > 0`
+
+/** An alert of both environments of a project is that of production. */
+const STORE_ALERTS = `
+  select e.id, 'store_alert', a.platform, a.alert, null, count(*)::int, max(a.first_at), null
+  from e join store_alerts a on a.project = e.project and (a.environment = e.id or a.environment = 0 and e.kind = 'production')
+  group by e.id, a.platform, a.alert`
+
+const UNACKNOWLEDGED = `
+  select e.id, 'store_alert', 'google', 'unacknowledged', null, count(*)::int, max(a.created_at), null
+  from e join store_acknowledgements a on a.environment = e.id
+  where a.done_at is null and a.created_at < clock_timestamp() - ${DAY} group by e.id`
+
+const NOTIFICATIONS = `
+  select e.id, 'store_notifications_set_aside', n.platform, '', null, count(*)::int, max(n.received_at), (array_agg(n.reason order by n.id desc))[1]
+  from e join store_inbox n on n.project = e.project and (n.environment = e.id or n.environment is null and e.kind = 'production')
+  where n.state = 'set_aside' group by e.id, n.platform`
+
+const EVENTS = `
+  select e.id, 'events_set_aside', s.consumer, '', null, count(*)::int, max(s.set_aside_at), (array_agg(s.error order by s.set_aside_at desc))[1]
+  from e join set_aside_events s on s.environment = e.id where s.replayed_at is null group by e.id, s.consumer`
+
+const ALL = [INTEGRATIONS_IN_ERROR, HELD, EXHAUSTED, REPORTS, EXPORTS, STORE_ALERTS, UNACKNOWLEDGED, NOTIFICATIONS, EVENTS]
+
+const CONDITIONS = `
+with e as materialized (select id, project, kind, clock_timestamp() + clock_offset as now from environments where id = any ($1::int[])),
+found (environment, kind, holder, about, title, count, last_at, detail) as (${ALL.join('\n  union all\n')})
+select environment, kind, holder, about, title, count, last_at::text as last_at, left(detail, 1000) as detail from found`
+
+/** What is wrong in these environments. */
+export async function readConditions(db: Db, environments: readonly Environment[]): Promise<AlertCondition[]> {
+  return (await db.query<AlertCondition>({ name: 'alert-conditions', text: CONDITIONS, values: [environments] })).rows
+}
