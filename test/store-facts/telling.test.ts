@@ -13,6 +13,10 @@ const DETECTED = new Set([
   'trial_billing_retry_entered',
   'subscription_canceled',
   'subscription_billing_retry_entered',
+  'subscription_paused',
+  'subscription_resumed',
+  'product_change_planned',
+  'product_change_withdrawn',
 ])
 
 /** What was told, without what depends on when it was detected; refunds by their sum. */
