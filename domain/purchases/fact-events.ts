@@ -23,10 +23,7 @@ const switches = (purchase: PurchaseRow): Step[] => {
 /** A period that begins ends the pause before it. `next`: the period after the one of the pause. */
 function pauses(purchase: PurchaseRow, next: PurchaseRow | undefined): Step[] {
   const step = (slug: string) => (second: number) => ({ purchase, at: second * 1000, slug })
-  const steps: Step[] = [
-    ...purchase.pauses.map(step('subscription_paused')),
-    ...purchase.resumptions.map(step('subscription_resumed')),
-  ]
+  const steps: Step[] = [...purchase.pauses.map(step('subscription_paused')), ...purchase.resumptions.map(step('subscription_resumed'))]
   if (!purchase.is_paused || !next) return steps
   return [...steps, { purchase: next, at: Date.parse(next.purchased_at), slug: 'subscription_resumed' }]
 }
@@ -59,11 +56,7 @@ function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' 
  */
 function steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Emission[] {
   const periods = purchases.filter(({ is_subscription }) => is_subscription)
-  const known = periods.flatMap((purchase, i) => [
-    ...switches(purchase),
-    ...pauses(purchase, periods[i + 1]),
-    ...plannedChanges(purchase),
-  ])
+  const known = periods.flatMap((purchase, i) => [...switches(purchase), ...pauses(purchase, periods[i + 1]), ...plannedChanges(purchase)])
   const ready = known.filter(({ purchase }) => !isWaiting(purchase))
   return [...Map.groupBy(ready, ({ slug }) => slug)].flatMap(([slug, of]) => {
     const told = timesTold(purchases, slug)

@@ -2,8 +2,8 @@ import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts, minus, plus } from '../events/money.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
-import { conflict, type Detail, invalidField, invalidFields, notFound, Refusal } from '../refusal.ts'
 import { NO_PRODUCT_ID, PRODUCT_ID } from '../products/product.ts'
+import { conflict, type Detail, invalidField, invalidFields, notFound, Refusal } from '../refusal.ts'
 import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'
 import { periodOf } from '../subscriptions/recorded.ts'
 import { refundedAmount, refundPartsAfter, refundPartsOf } from '../subscriptions/refund-parts.ts'
@@ -153,7 +153,9 @@ export async function updatePurchase(
 ): Promise<{ before: PurchaseRow; after: PurchaseRow }> {
   const { planned_product_id: planned } = change
   if (planned != null && !PRODUCT_ID.test(planned))
-    throw new Refusal('invalid_product_id', `planned_product_id ${NO_PRODUCT_ID}`, [{ field: 'planned_product_id', message: NO_PRODUCT_ID }])
+    throw new Refusal('invalid_product_id', `planned_product_id ${NO_PRODUCT_ID}`, [
+      { field: 'planned_product_id', message: NO_PRODUCT_ID },
+    ])
   await requireUser(tx, environment, user)
   const { lineage } = await getPurchase(tx, environment, user, id)
   const locked = await lockLineageOf(tx, lineage)

@@ -91,7 +91,10 @@ describe('the events of a lineage whose store is connected', () => {
 
   test('a pause and its end are told once, a planned product and its withdrawal with both products', () => {
     const told = toldOf(STORIES.find(({ name }) => name === 'pause, resume')!.notifications)
-    expect(told.filter(({ slug }) => /paused|resumed/.test(slug)).map(({ id }) => id)).toEqual(['1:subscription_paused:1', '1:subscription_resumed:1'])
+    expect(told.filter(({ slug }) => /paused|resumed/.test(slug)).map(({ id }) => id)).toEqual([
+      '1:subscription_paused:1',
+      '1:subscription_resumed:1',
+    ])
     const planned = (name: string) =>
       toldOf(STORIES.find(story => story.name.startsWith(name))!.notifications)
         .filter(({ slug }) => slug.startsWith('product_change'))

@@ -14,6 +14,7 @@ export type StripeState = {
   refunds: Map<string, Stripe.Refund>
   disputes: Map<string, Stripe.Dispute>
   checkouts: Map<string, Stripe.Checkout.Session>
+  subscription_schedules: Map<string, Stripe.SubscriptionSchedule>
   events: Map<string, Stripe.Event>
 }
 
@@ -51,6 +52,7 @@ const KINDS = [
   'refunds',
   'disputes',
   'checkouts',
+  'subscription_schedules',
   'events',
 ] as const
 const emptyState = () => Object.fromEntries(KINDS.map(kind => [kind, new Map()])) as unknown as StripeState
