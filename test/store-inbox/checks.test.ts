@@ -73,10 +73,10 @@ describe('checks of a subscription whose notifications are all lost', () => {
   })
 
   test('end with the answer that the subscription is paused; a pause that was stated before the end is asked about once more', () => {
-    const checkedAfterEnd = (answer: (at: number) => Partial<LastPeriod>) =>
+    const checked = (answer: (at: number) => Partial<LastPeriod>) =>
       checks({ id: 1, platform: 'google' }, Number.POSITIVE_INFINITY, answer).filter(at => at > END)
-    expect(checkedAfterEnd(() => ({ isPaused: true }))).toEqual([END + 10 * MINUTE])
-    expect(checkedAfterEnd(at => ({ isPaused: at > END + 6 * HOUR }))).toEqual([10 * MINUTE, HOUR, 6 * HOUR, 23 * HOUR].map(wait => END + wait))
+    expect(checked(() => ({ isPaused: true }))).toEqual([END + 10 * MINUTE])
+    expect(checked(at => ({ isPaused: at > END + 6 * HOUR }))).toEqual([10 * MINUTE, HOUR, 6 * HOUR, 23 * HOUR].map(wait => END + wait))
   })
 
   test('go on every 12 h while the charge is retried, for 60 days', () => {

@@ -157,7 +157,7 @@ export async function stripeServer(): Promise<StripeServer> {
     const path = asked.path.replace('/v1/', '')
     const [, invoice] = /^invoices\/([^/]+)\/lines$/.exec(path) ?? []
     if (invoice !== undefined) return listOf(state.invoices.get(invoice)?.lines.data.toReversed() ?? [], asked)
-    const [, kind, id] = /^(subscriptions|invoices|charges)\/([^/]+)$/.exec(path) ?? []
+    const [, kind, id] = /^(subscriptions|subscription_schedules|invoices|charges)\/([^/]+)$/.exec(path) ?? []
     return kind !== undefined ? one(kind, id!, isLive) : many(path, asked, isLive)
   }
 
