@@ -132,8 +132,8 @@ test('a schedule with another product states what is planned, until it is releas
   one.subscribe(START)
   const priced = (product: string) => ({ price: { id: `price_${product}`, object: 'price', product } })
   const phases = [
-    { start_date: START / 1000, end_date: END / 1000, items: [priced('pro')] },
-    { start_date: END / 1000, end_date: END / 1000 + 86_400, items: [priced('pro')] },
+    { start_date: START / 1000, end_date: END / 1000, items: [priced('prod_pro')] },
+    { start_date: END / 1000, end_date: END / 1000 + 86_400, items: [priced('prod_pro')] },
     { start_date: END / 1000 + 86_400, end_date: END / 1000 + 2 * 86_400, items: [priced('lite')] },
   ]
   const schedule = (status: string) =>
