@@ -47,6 +47,8 @@ export const purchase = (row: PurchaseRow, reader: string) => ({
   purchased_at: row.purchased_at,
   expires_at: row.expires_at,
   is_auto_renewing: row.is_subscription && row.is_last && row.auto_renewing,
+  is_paused: row.is_subscription && row.is_last && row.is_paused,
+  planned_product_id: row.is_subscription && row.is_last ? row.planned_product : null,
   store_data: storeData(row),
   created_at: row.created_at,
   period_type: row.period_type,

@@ -28,6 +28,10 @@ const ROWS: Row[] = [
   ['trial_uncanceled', 'Trial Uncanceled', 'none'],
   ['subscription_uncanceled', 'Subscription Uncanceled', 'none'],
   ['subscription_credited', 'Subscription Credited', 'out'],
+  ['subscription_paused', 'Subscription Paused', 'none'],
+  ['subscription_resumed', 'Subscription Resumed', 'none'],
+  ['product_change_planned', 'Product Change Planned', 'none'],
+  ['product_change_withdrawn', 'Product Change Withdrawn', 'none'],
 ]
 
 /**

@@ -125,5 +125,7 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
       if (item[field] !== undefined) fault(field, 'is not allowed without price')
     }
   }
+  if (item.event_name === 'product_change_planned' && item.ofApp === undefined && item.new_product_id === undefined)
+    fault('new_product_id', 'is required: the product that is to come')
   return [...faults, ...transactionFaults(item, now)]
 }

@@ -33,6 +33,8 @@ export type Emission = {
   amount?: string
   paid?: PurchaseRow
   oldProduct?: string
+  /** By default the product of the purchase. */
+  newProduct?: string
   /** When the told fact happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }
   /** Whether the purchase begins after 365 paid days of its subscription. */
@@ -49,7 +51,7 @@ export const toldOnce = (purchase: PurchaseRow, told: OnceOnly): Pick<Emission, 
 /** First character of the service's event ids. Callers cannot send it, so the ids never collide with theirs. */
 const OWN_PREFIX = '~'
 
-function itemOf({ purchase: p, slug, at, id, amount, paid = p, oldProduct }: Emission): EventInput {
+function itemOf({ purchase: p, slug, at, id, amount, paid = p, oldProduct, newProduct = shownProduct(p) }: Emission): EventInput {
   const original = p.original_transaction_id ?? p.subscription_id ?? p.purchase_token
   const transaction = p.transaction_id ?? p.order_id
   return {
@@ -59,7 +61,7 @@ function itemOf({ purchase: p, slug, at, id, amount, paid = p, oldProduct }: Emi
     happened_at: at,
     platform: TARGET_PLATFORM[p.platform],
     product_id: shownProduct(p),
-    ...(oldProduct !== undefined && { old_product_id: oldProduct, new_product_id: shownProduct(p) }),
+    ...(oldProduct !== undefined && { old_product_id: oldProduct, new_product_id: newProduct }),
     ...(p.screen_id !== null && { screen_id: p.screen_id }),
     transaction: {
       ...(transaction !== null && { transaction_id: transaction }),

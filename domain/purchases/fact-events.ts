@@ -1,24 +1,42 @@
 import { compareAmounts, minus, plus } from '../events/money.ts'
 import { creditedAmount } from '../subscriptions/credits.ts'
-import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
+import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import { isTrialPurchase, periodOf } from '../subscriptions/recorded.ts'
 import { refundedAmount } from '../subscriptions/refund-parts.ts'
 import { type Emission, toldOnce } from './emit.ts'
 
-// The events of what is stated about a purchase: auto-renew off and on, billing retry, refund. What is stated is counted, and what the log has is counted:
+// The events of what is stated about a purchase: auto-renew off and on, pauses, planned changes of product, billing retry, refund. What is stated is counted, and what the log has is counted:
 // the difference is told. So the same facts tell the same events in whatever order they come in, and nothing is told twice.
 
 /** How often the purchases' events of a kind are in the log. */
 const timesTold = (purchases: PurchaseRow[], told: string): number =>
   purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === told).length, 0)
 
-type Step = { purchase: PurchaseRow; at: number; slug: string }
+type Step = { purchase: PurchaseRow; at: number; slug: string } & Pick<Emission, 'oldProduct' | 'newProduct'>
 
 /** Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. */
 const switches = (purchase: PurchaseRow): Step[] => {
   const of = isTrialPurchase(purchase) ? 'trial' : 'subscription'
   return periodOf(purchase).autoRenewChanges.map((at, i) => ({ purchase, at, slug: i % 2 === 0 ? `${of}_canceled` : `${of}_uncanceled` }))
 }
+
+/** A period that begins ends the pause before it. `next`: the period after the one of the pause. */
+function pauses(purchase: PurchaseRow, next: PurchaseRow | undefined): Step[] {
+  const step = (slug: string) => (second: number) => ({ purchase, at: second * 1000, slug })
+  const steps: Step[] = [...purchase.pauses.map(step('subscription_paused')), ...purchase.resumptions.map(step('subscription_resumed'))]
+  if (!purchase.is_paused || !next) return steps
+  return [...steps, { purchase: next, at: Date.parse(next.purchased_at), slug: 'subscription_resumed' }]
+}
+
+/** The new product of a withdrawn change is the one that does not come. */
+const plannedChanges = (purchase: PurchaseRow): Step[] =>
+  purchase.planned_changes.map(({ at, product, isWithdrawn }) => ({
+    purchase,
+    at: at * 1000,
+    slug: isWithdrawn ? 'product_change_withdrawn' : 'product_change_planned',
+    oldProduct: shownProduct(purchase),
+    newProduct: product,
+  }))
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
@@ -32,16 +50,20 @@ function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' 
   return { at: recorded, fact: { at, recorded } }
 }
 
-/** Cancellations of a lineage are counted together, those of trials and of paid periods apart; in the same way what was taken back of them. */
-function renewalSwitches(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Emission[] {
-  const steps = purchases.filter(purchase => purchase.is_subscription && !isWaiting(purchase)).flatMap(switches)
-  return [...Map.groupBy(steps, ({ slug }) => slug)].flatMap(([slug, of]) => {
+/**
+ * What may happen several times in a lineage. Steps of a kind are counted together over its periods; cancellations of trials and of paid periods
+ * apart, and in the same way what was taken back of them.
+ */
+function steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Emission[] {
+  const periods = purchases.filter(({ is_subscription }) => is_subscription)
+  const known = periods.flatMap((purchase, i) => [...switches(purchase), ...pauses(purchase, periods[i + 1]), ...plannedChanges(purchase)])
+  const ready = known.filter(({ purchase }) => !isWaiting(purchase))
+  return [...Map.groupBy(ready, ({ slug }) => slug)].flatMap(([slug, of]) => {
     const told = timesTold(purchases, slug)
     const untold = of.sort((a, b) => a.at - b.at).slice(told)
     return untold.map((step, i) => ({
+      ...step,
       ...switched(step, now),
-      purchase: step.purchase,
-      slug,
       told: slug,
       id: `${step.purchase.lineage}:${slug}:${told + i + 1}`,
     }))
@@ -118,7 +140,7 @@ export function factEvents(
   const ready = purchases.filter(purchase => !isWaiting(purchase))
   const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
   return [
-    ...[...byLineage.values()].flatMap(of => renewalSwitches(of, isWaiting, now)),
+    ...[...byLineage.values()].flatMap(of => steps(of, isWaiting, now)),
     ...ready.filter(purchase => !beforeWaiting.has(purchase)).flatMap(retry),
     ...ready.flatMap(refunds),
     ...ready.filter(({ is_subscription }) => is_subscription).flatMap(credited),

@@ -83,5 +83,11 @@ export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
   const renewals = changes.map(
     (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: { autoRenews: i % 2 === 1 } }),
   )
-  return [period, ...renewals]
+  const at = (seconds: number, said: RenewalStatement['said']): RenewalStatement => {
+    return { kind: 'renewal', origin: 'caller', statedAt: seconds * 1000, subject, said }
+  }
+  const pauses = row.pauses.map(seconds => at(seconds, { isPaused: true }))
+  const resumptions = row.resumptions.map(seconds => at(seconds, { isPaused: false }))
+  const planned = row.planned_changes.map(change => at(change.at, { nextProduct: change.isWithdrawn ? null : change.product }))
+  return [period, ...renewals, ...pauses, ...resumptions, ...planned]
 }

@@ -20,6 +20,11 @@ type Fact =
   | 'auto_renewing'
   | 'auto_renew_off_at'
   | 'auto_renew_changes'
+  | 'is_paused'
+  | 'pauses'
+  | 'resumptions'
+  | 'planned_product'
+  | 'planned_changes'
   | 'is_family_shared'
   | 'country'
   | 'billing_retry_at'
@@ -64,6 +69,11 @@ export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | unde
     auto_renewing: period.autoRenews,
     auto_renew_off_at: offSince === null ? null : second(offSince),
     auto_renew_changes: changes,
+    is_paused: period.isPaused,
+    pauses: period.pauses,
+    resumptions: period.resumptions,
+    planned_product: period.plannedProduct,
+    planned_changes: period.plannedChanges,
     is_family_shared: period.isFamilyShared,
     country: period.country,
     billing_retry_at: retry.since,
@@ -102,6 +112,11 @@ export const FACT_TYPES: Record<Fact, string> = {
   auto_renewing: 'boolean',
   auto_renew_off_at: 'timestamptz',
   auto_renew_changes: 'bigint[]',
+  is_paused: 'boolean',
+  pauses: 'bigint[]',
+  resumptions: 'bigint[]',
+  planned_product: 'text',
+  planned_changes: 'jsonb',
   is_family_shared: 'boolean',
   country: 'text',
   billing_retry_at: 'timestamptz',

@@ -2,8 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { type Environment, now as nowOf } from '../environment.ts'
 import { compareAmounts, minus, plus } from '../events/money.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
-import { conflict, type Detail, invalidField, invalidFields, notFound } from '../refusal.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { NO_PRODUCT_ID, PRODUCT_ID } from '../products/product.ts'
+import { conflict, type Detail, invalidField, invalidFields, notFound, Refusal } from '../refusal.ts'
+import { type PurchaseRow, shownProduct } from '../subscriptions/purchase.ts'
 import { periodOf } from '../subscriptions/recorded.ts'
 import { refundedAmount, refundPartsAfter, refundPartsOf } from '../subscriptions/refund-parts.ts'
 import { lockUsers, requireUser } from '../users/user.ts'
@@ -15,6 +16,8 @@ import { wholeSecond } from './validate.ts'
 
 type PurchaseChange = {
   is_auto_renewing?: boolean
+  is_paused?: boolean
+  planned_product_id?: string | null
   expires_at?: string
   billing_retry_at?: string | null
   grace_period_expires_at?: string | null
@@ -24,9 +27,26 @@ type PurchaseChange = {
 
 const givenTime = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
 
+/** A pause or its end, and a planned change of product or its withdrawal, as of now. What is stated already changes nothing. */
+function mergePlans(row: PurchaseRow, { is_paused, planned_product_id: planned }: PurchaseChange, now: string): Partial<PurchaseRow> {
+  const at = Date.parse(now) / 1000
+  const merged: Partial<PurchaseRow> = {}
+  if (is_paused !== undefined && is_paused !== row.is_paused) {
+    merged.is_paused = is_paused
+    if (is_paused) merged.pauses = [...row.pauses, at]
+    else merged.resumptions = [...row.resumptions, at]
+  }
+  if (planned !== undefined && planned !== row.planned_product) {
+    merged.planned_product = planned
+    const change = planned === null ? { product: row.planned_product!, isWithdrawn: true } : { product: planned, isWithdrawn: false }
+    merged.planned_changes = [...row.planned_changes, { at, ...change }]
+  }
+  return merged
+}
+
 /** The facts with the change applied. Removing a fact removes the facts that depend on it. */
 function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseRow {
-  const merged = { ...row }
+  const merged = { ...row, ...mergePlans(row, change, now) }
   if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
     merged.auto_renewing = change.is_auto_renewing
     merged.auto_renew_off_at = change.is_auto_renewing ? null : now
@@ -60,6 +80,8 @@ function validateFacts(row: PurchaseRow, merged: PurchaseRow, change: PurchaseCh
     if (!row.is_subscription) fault('expires_at', 'is not allowed for a one-time purchase')
     else if (merged.expires_at! <= row.purchased_at) fault('expires_at', 'must be later than purchased_at')
   }
+  if (change.planned_product_id != null && change.planned_product_id === shownProduct(row))
+    fault('planned_product_id', 'must differ from product_id')
   if (change.billing_retry_at && merged.billing_retry_at! < row.purchased_at)
     fault('billing_retry_at', 'must not be earlier than purchased_at')
   if (merged.grace_period_expires_at !== null) {
@@ -81,7 +103,8 @@ function validateFacts(row: PurchaseRow, merged: PurchaseRow, change: PurchaseCh
 /** Only the last period of a subscription has auto-renew and billing retry. */
 function validateState(row: PurchaseRow, change: PurchaseChange): void {
   const isLast = row.is_subscription && row.is_last
-  if (change.is_auto_renewing !== undefined && !isLast) throw conflict('only the last period of a subscription has is_auto_renewing')
+  for (const field of ['is_auto_renewing', 'is_paused', 'planned_product_id'] as const)
+    if (change[field] !== undefined && !isLast) throw conflict(`only the last period of a subscription has ${field}`)
   if ((change.billing_retry_at !== undefined || change.grace_period_expires_at !== undefined) && !isLast)
     throw conflict('only the last period of a subscription has billing retry')
 }
@@ -90,6 +113,11 @@ const FACTS = [
   'auto_renewing',
   'auto_renew_off_at',
   'auto_renew_changes',
+  'is_paused',
+  'pauses',
+  'resumptions',
+  'planned_product',
+  'planned_changes',
   'expires_at',
   'billing_retry_at',
   'first_retry_at',
@@ -100,13 +128,17 @@ const FACTS = [
   'refunds',
 ] as const
 
+const isJson = (name: (typeof FACTS)[number]) => name === 'refunds' || name === 'planned_changes'
+
 async function writeFacts(tx: Tx, row: PurchaseRow): Promise<void> {
   await tx.query({
     name: 'update-purchase',
     text: `update purchases set ${FACTS.map((name, i) => `${name} = $${i + 2}`).join(', ')}, updated_at = environment_now(environment) where id = $1`,
-    values: [row.id, ...FACTS.map(name => (name === 'refunds' ? JSON.stringify(row.refunds) : row[name]))],
+    values: [row.id, ...FACTS.map(name => (isJson(name) ? JSON.stringify(row[name]) : row[name]))],
   })
 }
+
+const TAKES_SUBSCRIPTION = ['is_auto_renewing', 'is_paused', 'planned_product_id', 'billing_retry_at', 'grace_period_expires_at'] as const
 
 /**
  * Changes the facts of a purchase whose store is not connected. Throws `not_found`; `invalid_data`; `conflict` for a verified purchase, for
@@ -119,6 +151,11 @@ export async function updatePurchase(
   id: string,
   change: PurchaseChange,
 ): Promise<{ before: PurchaseRow; after: PurchaseRow }> {
+  const { planned_product_id: planned } = change
+  if (planned != null && !PRODUCT_ID.test(planned))
+    throw new Refusal('invalid_product_id', `planned_product_id ${NO_PRODUCT_ID}`, [
+      { field: 'planned_product_id', message: NO_PRODUCT_ID },
+    ])
   await requireUser(tx, environment, user)
   const { lineage } = await getPurchase(tx, environment, user, id)
   const locked = await lockLineageOf(tx, lineage)
@@ -127,8 +164,8 @@ export async function updatePurchase(
   const before = await lockPurchase(tx, environment, id)
   if (!before) throw notFound('purchase')
   const now = await nowOf(tx, environment)
-  if (!before.is_subscription && (change.is_auto_renewing === true || change.billing_retry_at || change.grace_period_expires_at))
-    throw conflict('a one-time purchase has no auto-renew and no billing retry')
+  if (!before.is_subscription && TAKES_SUBSCRIPTION.some(field => change[field]))
+    throw conflict('a one-time purchase has no auto-renew, no pause, no planned product and no billing retry')
   const merged = merge(before, change, now)
   validateFacts(before, merged, change, now)
   if (before.user_id !== user) throw conflict('the purchase is shared by another user')

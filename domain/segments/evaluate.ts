@@ -67,6 +67,8 @@ function flagOf(metric: string, { subscriptions, entitlements }: Profile): boole
       return subscriptions.some(each => each.auto_renewing && isRenewable(each))
     case 'has_active_subscription':
       return subscriptions.some(({ state }) => GIVING_ACCESS.includes(state ?? ''))
+    case 'is_paused':
+      return subscriptions.some(({ is_paused }) => is_paused)
     default:
       return entitlements.includes(entitlementOf(metric) ?? '')
   }
@@ -78,6 +80,14 @@ function compared(comparator: Comparator, has: string | null, value: string, ord
   if (comparator === 'contains') return has.includes(value)
   if (comparator === 'not_contains') return !has.includes(value)
   return accepts(comparator, order(has, value))
+}
+
+/** A user with several subscriptions may have several planned products: one of them suffices, and a comparator of difference is about all. */
+function plansProduct(comparator: Comparator, { subscriptions }: Profile, value: string): boolean {
+  const planned = subscriptions.flatMap(each => (isRenewable(each) ? (each.planned_product ?? []) : []))
+  const isDifference = comparator === 'ne' || comparator === 'not_contains'
+  const isMet = (product: string) => compared(comparator, product, value, compareText)
+  return isDifference ? planned.every(isMet) : planned.some(isMet)
 }
 
 const numbersOrText = (a: string, b: string) => (isDecimal(a) && isDecimal(b) ? compareDecimals(a, b) : compareText(a, b))
@@ -106,6 +116,8 @@ function meets({ metric, comparator, value }: Condition, profile: Profile): bool
       return compared(comparator, textOf(metric, profile), value, compareVersions)
     case 'property':
       return meetsValue(comparator, textOf(metric, profile), value)
+    case 'planned_product':
+      return plansProduct(comparator, profile, value)
     case 'integer':
       return accepts(comparator, compareDecimals(String(profile.payments_count), value))
     case 'decimal':

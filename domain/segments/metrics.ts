@@ -12,6 +12,7 @@ export type MetricKind =
   | 'decimal'
   | 'version'
   | 'time'
+  | 'planned_product'
   | 'property'
   | 'segment'
   | 'experiment'
@@ -30,6 +31,7 @@ export const COMPARATORS: Record<MetricKind, readonly Comparator[]> = {
   decimal: ORDER,
   version: ORDER,
   time: ORDER,
+  planned_product: TEXT,
   property: [...ORDER, 'contains', 'not_contains'],
   segment: EQUALITY,
   experiment: EQUALITY,
@@ -49,6 +51,8 @@ const KINDS: Record<string, MetricKind> = {
   has_active_subscription: 'boolean',
   subscription_state: 'enum',
   auto_renew: 'enum',
+  is_paused: 'boolean',
+  planned_product_id: 'planned_product',
   purchases_count: 'integer',
   revenue_usd: 'decimal',
   last_seen: 'time',

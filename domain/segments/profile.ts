@@ -20,7 +20,7 @@ export type Profile = {
   payments_count: number
   net_payments_usd: string
   /** `state` is null before the subscription begins. */
-  subscriptions: { state: string | null; auto_renewing: boolean; ever_paid: boolean }[]
+  subscriptions: { state: string | null; auto_renewing: boolean; ever_paid: boolean; is_paused: boolean; planned_product: string | null }[]
   /** The ids of the active entitlements. */
   entitlements: string[]
   /** The active or paused experiments in which the user has an assignment. */
@@ -43,7 +43,8 @@ const PROFILE = `
   select u.id, c.now, case e.kind when 'production' then 'prod' else 'sandbox' end as environment, u.created_at, u.last_seen_at, u.properties,
     u.advertiser_id, u.platform, u.country, u.app_version, u.payments_count, u.net_payments_usd::text as net_payments_usd,
     (select coalesce(json_agg(json_build_object('state', subscription_state(s.state_at, s.states, c.now),
-         'auto_renewing', s.auto_renewing, 'ever_paid', s.ever_paid)), '[]')
+         'auto_renewing', s.auto_renewing, 'ever_paid', s.ever_paid, 'is_paused', s.is_paused,
+         'planned_product', s.planned_product)), '[]')
        from subscriptions s where s.environment = u.environment and s.user_id = u.id) as subscriptions,
     array(
       select g.entitlement_id from grants g

@@ -13,6 +13,7 @@ import {
   flagSql,
   isOrNot,
   type Predicate,
+  plannedProductSql,
   type Scope,
   subscriptionStateSql,
   textSql,
@@ -35,6 +36,16 @@ function text(comparator: Comparator, has: Sql<string | null>, value: string): P
   if (comparator === 'contains') return sql`strpos(${has}, ${value}::text) > 0`
   if (comparator === 'not_contains') return sql`strpos(${has}, ${value}::text) = 0`
   return compared(comparator, sql`${has} collate "C"`, sql`${value}::text`)
+}
+
+/** A comparator of difference is about all planned products of the user: none of them meets its opposite. */
+function plansProduct(scope: Scope, comparator: Comparator, value: string): Predicate {
+  const isDifference = comparator === 'ne' || comparator === 'not_contains'
+  const opposite = comparator === 'ne' ? 'eq' : comparator === 'not_contains' ? 'contains' : comparator
+  return isOrNot(
+    plannedProductSql(scope, product => text(opposite, product, value)),
+    !isDifference,
+  )
 }
 
 function numbersOrText(comparator: Comparator, has: Sql<string | null>, value: string): Predicate {
@@ -100,6 +111,8 @@ function conditionSql({ metric, comparator, value, negate }: Condition, scope: S
       return ofText(numbersOrText(comparator, textSql(metric), value))
     case 'version':
       return ofText(compared(comparator, versionSql(textSql(metric)), sql`${versionParts(value)}::numeric[]`))
+    case 'planned_product':
+      return isOrNot(plansProduct(scope, comparator, value), !negate)
     case 'integer':
       return isOrNot(compared(comparator, sql`u.payments_count`, integer(value)), !negate)
     case 'decimal':

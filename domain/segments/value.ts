@@ -15,6 +15,7 @@ export const booleanOf = (value: string): boolean | undefined => (Object.hasOwn(
 export function valueFault(metric: string, kind: MetricKind, comparator: Comparator, value: string): string | null {
   switch (kind) {
     case 'string':
+    case 'planned_product':
     case 'property':
     case 'segment':
     case 'experiment':

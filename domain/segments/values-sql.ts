@@ -75,6 +75,10 @@ export function autoRenewSql(scope: Scope, wanted: AutoRenewSetting): Predicate 
   return wanted === 'off' ? and([subscription(scope, isOpen), isOrNot(isOn, false)]) : isOrNot(subscription(scope, isOpen), false)
 }
 
+/** Whether an open subscription has a planned product that meets `which`. */
+export const plannedProductSql = (scope: Scope, which: (product: RawBuilder<string | null>) => Predicate): Predicate =>
+  subscription(scope, sql`s.planned_product is not null and ${stateIn(scope, RENEWABLE)} and ${which(sql`s.planned_product`)}`)
+
 // From the products of the entitlement to their purchases, once for the whole set, because few users have such purchases. linked_product() is
 // called once per product of the store and not per purchase: a call costs 5 µs. The planner cannot know how many users result; left to
 // itself it compares every member with every user. Of an array it expects ten elements, so it always builds a hash table (IS TRUE prevents
@@ -109,6 +113,8 @@ export function flagSql(scope: Scope, metric: string): Predicate {
       return subscription(scope, sql`s.auto_renewing and ${stateIn(scope, RENEWABLE)}`)
     case 'has_active_subscription':
       return subscription(scope, stateIn(scope, GIVING_ACCESS))
+    case 'is_paused':
+      return subscription(scope, sql`s.is_paused`)
     default:
       return entitledSql(scope, entitlementOf(metric) ?? '')
   }

@@ -1,11 +1,13 @@
 import { compareAmounts } from '../events/money.ts'
 import type { Credit, Plan } from '../subscriptions/credits.ts'
-import type { ProductLevel } from '../subscriptions/purchase.ts'
+import type { PlannedChange, ProductLevel } from '../subscriptions/purchase.ts'
 import { autoRenewOf, neverRenews, plannedLevels } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
 import { creditsOf } from './credits.ts'
 import { completeUntil } from './follows.ts'
 import type { Tied } from './order.ts'
+import { pausesOf } from './pauses.ts'
+import { plannedProducts } from './planned-product.ts'
 import { pricesOf } from './price.ts'
 import { type FoldedRefund, foldRefunds } from './refunds.ts'
 import { type RecordablePeriod, recordablePeriods, type StatedPeriod } from './stated-period.ts'
@@ -29,6 +31,12 @@ export type FoldedPeriod = {
   /** When auto-renew was switched off, on, off … within the period, in Unix seconds. */
   autoRenewChanges: number[]
   neverRenews: boolean
+  isPaused: boolean
+  /** When pauses began, and when they ended before the next period, in Unix seconds. */
+  pauses: number[]
+  resumptions: number[]
+  plannedProduct: string | null
+  plannedChanges: PlannedChange[]
   isFamilyShared: boolean
   country: string | null
   refund: FoldedRefund
@@ -73,6 +81,8 @@ export function foldLineage(
   const subscription = periods.filter(({ isSubscription }) => isSubscription)
   const autoRenew = autoRenewOf(subscription, renewals)
   const planned = plannedLevels(subscription, renewals)
+  const pauses = pausesOf(subscription, renewals)
+  const products = plannedProducts(subscription, renewals)
   const isLineagePrepaid = neverRenews(renewals)
   const folded = periods.map((period): FoldedPeriod => {
     const { price, currency, isKnown } = prices.get(period)!
@@ -95,6 +105,11 @@ export function foldLineage(
       autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
       autoRenewChanges: changes.map(second),
       neverRenews: isPrepaid,
+      isPaused: pauses[i]?.isPaused ?? false,
+      pauses: (pauses[i]?.pauses ?? []).map(second),
+      resumptions: (pauses[i]?.resumptions ?? []).map(second),
+      plannedProduct: products[i]?.product ?? null,
+      plannedChanges: products[i]?.changes ?? [],
       isFamilyShared: period.isFamilyShared ?? false,
       country: period.country ?? null,
       refund: foldRefunds(period, price),

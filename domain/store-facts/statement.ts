@@ -49,6 +49,9 @@ export type PeriodSaid = {
 
 export type RenewalSaid = {
   autoRenews?: boolean
+  /** The store charges nothing for a while and goes on later. Null: it never will, as after the end of a run that was paused. */
+  isPaused?: boolean | null
+  /** The product that takes the place of this one with the next period. */
   nextProduct?: string | null
   /** Prepaid. Such a period is off without having been switched off: `autoRenews` false would be a cancellation. */
   neverRenews?: boolean

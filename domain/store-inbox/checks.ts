@@ -25,7 +25,14 @@ const EXPECTED_AFTER = [2 * SECOND, 12 * SECOND, 72 * SECOND, 672 * SECOND]
  * What is known of the last period of a lineage; times in ms. `statedAt`: store time of the store's last statement. `retrySince`: the charge for
  * the next period has failed.
  */
-export type LastPeriod = { beginsAt: number; endsAt: number; autoRenewing: boolean; statedAt: number | null; retrySince: number | null }
+export type LastPeriod = {
+  beginsAt: number
+  endsAt: number
+  autoRenewing: boolean
+  isPaused: boolean
+  statedAt: number | null
+  retrySince: number | null
+}
 
 /** A part of a day that is the same for a lane each time, so that the lanes of a store do not all ask it at the same hour. 0 … 1. */
 const partOf = (lane: number): number => createHash('sha256').update(String(lane)).digest().readUInt32BE(0) / 2 ** 32
@@ -43,12 +50,12 @@ function checkAfterEnd(endsAt: number, askedAt: number | null, followedFor: numb
 /**
  * When the store is to be asked about a lineage though no notification came, in ms; null: not any more. Once in the last day before the end. After
  * it while auto-renew is on: ten minutes, 1, 6 and 23 h, then daily, until a later period or its refusal is known; an answer that repeats what was
- * known before the end does not count, because stores book renewals late. With auto-renew off until the first statement made after the end. In
- * billing retry every 12 h of 60 days. `askedAt`: when the store was asked last.
+ * known before the end does not count, because stores book renewals late. With auto-renew off, or in a pause, until the first statement
+ * made after the end. In billing retry every 12 h of 60 days. `askedAt`: when the store was asked last.
  */
 export function nextCheckOf(
   { id, platform }: { id: number; platform: StorePlatform },
-  { endsAt, autoRenewing, statedAt, retrySince }: LastPeriod,
+  { endsAt, autoRenewing, isPaused, statedAt, retrySince }: LastPeriod,
   askedAt: number | null,
   now: number,
 ): number | null {
@@ -60,7 +67,7 @@ export function nextCheckOf(
   const beforeEnd = endsAt - DAY + partOf(id) * 23 * HOUR
   const isAsked = askedAt !== null && askedAt >= endsAt - DAY
   if (now < endsAt && !isAsked) return Math.max(beforeEnd, now)
-  if (!autoRenewing && statedAt !== null && statedAt > endsAt) return null
+  if ((!autoRenewing || isPaused) && statedAt !== null && statedAt > endsAt) return null
   const after = checkAfterEnd(endsAt, askedAt, FOLLOWED_FOR[platform])
   return after === null ? null : Math.max(after, now)
 }

@@ -38,6 +38,7 @@ export function lastPeriodOf(purchases: readonly PurchaseRow[]): LastPeriod | nu
     beginsAt: Date.parse(last.purchased_at),
     endsAt,
     autoRenewing: last.auto_renewing,
+    isPaused: last.is_paused,
     statedAt: time(last.stated_until),
     retrySince,
   }

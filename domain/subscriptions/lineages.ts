@@ -13,6 +13,9 @@ export type Subscription = {
   lineage: string
   timeline: Timeline
   autoRenewing: boolean
+  isPaused: boolean
+  /** The store's product that is to come with the next period. */
+  plannedProduct: string | null
   everPaid: boolean
   /** When a fact of the lineage was recorded last. */
   recordedAt: number
@@ -59,6 +62,8 @@ export const subscriptionsOf = (purchases: PurchaseRow[], posted: PostedFact[]):
         ...name,
         timeline: subscriptionTimeline(links),
         autoRenewing: last.autoRenewing,
+        isPaused: last.purchase ? last.purchase.is_paused : last.isPaused,
+        plannedProduct: last.purchase ? last.purchase.planned_product : last.plannedProduct,
         everPaid: all.some(({ paid }) => paid),
         recordedAt: recorded.reduce((latest, at) => Math.max(latest, at)),
         links,

@@ -17,6 +17,8 @@ export type PostedFact = {
   expires: number | null
   grace: number | null
   transaction: string | null
+  /** The product that a planned change names. */
+  planned: string | null
   /** Millionths of the currency, without sign; null: not stated. */
   amount: bigint | null
   /** When the event was stored. */
@@ -52,6 +54,10 @@ const SUBSCRIPTION_FACTS = [
   'subscription_expired',
   'subscription_refunded',
   'refund_reversed',
+  'subscription_paused',
+  'subscription_resumed',
+  'product_change_planned',
+  'product_change_withdrawn',
 ] as const
 const subscriptionFacts = new Set<string>(SUBSCRIPTION_FACTS)
 export const isSubscriptionFact = ({ name }: { name: string }): boolean => subscriptionFacts.has(name)
@@ -89,6 +95,7 @@ export const POSTED_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transa
   e.product_id as product, e.name,
   ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
   ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace, e.transaction_id as transaction,
+  e.new_product_id as planned,
   abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id`
 
 export type PostedRow = Omit<PostedFact, 'amount'> & { amount: string | null }
@@ -116,6 +123,8 @@ export type PostedPeriod = Period & {
   givenUpAt: number | null
   back: bigint
   refunds: string[]
+  isPaused: boolean
+  plannedProduct: string | null
 }
 
 const isFree = ({ name, amount }: PostedFact): boolean => name === 'trial_started' || amount === 0n
@@ -142,7 +151,7 @@ function applyRefund(period: PostedPeriod, { id, name, at, amount, transaction }
 }
 
 function applyFact(period: PostedPeriod, fact: PostedFact): void {
-  const { name, at, grace } = fact
+  const { name, at, grace, planned } = fact
   switch (name) {
     case 'trial_canceled':
     case 'subscription_canceled':
@@ -169,6 +178,14 @@ function applyFact(period: PostedPeriod, fact: PostedFact): void {
       period.endStated = true
       if (period.retryAt !== null && period.retryAt < at) period.givenUpAt = at
       else period.retryAt = null
+      break
+    case 'subscription_paused':
+    case 'subscription_resumed':
+      period.isPaused = name === 'subscription_paused'
+      break
+    case 'product_change_planned':
+    case 'product_change_withdrawn':
+      period.plannedProduct = name === 'product_change_planned' ? planned : null
       break
     default:
       applyRefund(period, fact)
@@ -202,6 +219,8 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       givenUpAt: null,
       back: 0n,
       refunds: [],
+      isPaused: false,
+      plannedProduct: null,
     }))
     .sort((a, b) => a.begins - b.begins)
   for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))) {

@@ -8,6 +8,9 @@ export type Store = keyof typeof TARGET_PLATFORM
 /** A higher or lower level than that of the period before. `refunded`: what the store gives back of the period before; null: it does not say. */
 export type ProductLevel = { is: 'upgrade'; refunded: string | null } | { is: 'downgrade' }
 
+/** A change of product that the next period was to bring, or that was taken back. `at` in Unix seconds. */
+export type PlannedChange = { at: number; product: string; isWithdrawn: boolean }
+
 /** A row of `purchases`, with what concerns its whole lineage and the rate from its currency to USD. */
 export type PurchaseRow = {
   id: number
@@ -34,6 +37,14 @@ export type PurchaseRow = {
   auto_renew_off_at: string | null
   /** Unix seconds. */
   auto_renew_changes: number[]
+  /** The last pause that began in the period was not over when the next one began. */
+  is_paused: boolean
+  /** Unix seconds. */
+  pauses: number[]
+  resumptions: number[]
+  /** The store's product that is to come with the next period. */
+  planned_product: string | null
+  planned_changes: PlannedChange[]
   is_family_shared: boolean
   country: string | null
   screen_id: string | null
@@ -100,6 +111,11 @@ const STORED = [
   'auto_renewing',
   'auto_renew_off_at',
   'auto_renew_changes',
+  'is_paused',
+  'pauses',
+  'resumptions',
+  'planned_product',
+  'planned_changes',
   'is_family_shared',
   'country',
   'screen_id',

@@ -43,14 +43,16 @@ ${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from deleted))')}`
 
 const WRITE = `
 with given as (
-  select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::boolean[], $9::timestamptz[])
-    as g(user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, due_at)
+  select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::boolean[], $8::boolean[], $9::timestamptz[],
+    $10::boolean[], $11::text[])
+    as g(user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, due_at, is_paused, planned_product)
 ), written as (
-  insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
-  select $1, user_id, platform, lineage, state_at::timestamptz[], states::text[], auto_renewing, ever_paid from given
+  insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, is_paused, planned_product)
+  select $1, user_id, platform, lineage, state_at::timestamptz[], states::text[], auto_renewing, ever_paid, is_paused, planned_product from given
   order by user_id, platform, lineage
   on conflict (environment, user_id, platform, md5(lineage)) do update
-    set state_at = excluded.state_at, states = excluded.states, auto_renewing = excluded.auto_renewing, ever_paid = excluded.ever_paid
+    set state_at = excluded.state_at, states = excluded.states, auto_renewing = excluded.auto_renewing, ever_paid = excluded.ever_paid,
+      is_paused = excluded.is_paused, planned_product = excluded.planned_product
   returning id, user_id, platform, lineage
 ), scheduled as (
   select w.id, g.due_at from written w join given g on g.user_id = w.user_id and g.platform = w.platform and g.lineage = w.lineage
@@ -92,6 +94,8 @@ export async function storeSubscriptions(
           const at = nextDueAt(s, now)
           return at === null ? null : iso(at)
         }),
+        column(s => s.isPaused),
+        column(s => s.plannedProduct),
       ],
     })
   const byUser = Map.groupBy(subscriptions, ({ user }) => user)

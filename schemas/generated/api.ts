@@ -442,7 +442,7 @@ export interface paths {
         head?: never;
         /**
          * State what happened to a purchase
-         * @description Auto-renew, expiry, billing retry, grace period and refund of a purchase whose store is not connected. What was stated already says nothing again. 409 `conflict` for a verified purchase, for a shared one of another user, and for facts that belong to the last period of a subscription only.
+         * @description Auto-renew, pause, planned product, expiry, billing retry, grace period and refund of a purchase whose store is not connected. What was stated already says nothing again. 409 `conflict` for a verified purchase, for a shared one of another user, and for facts that belong to the last period of a subscription only.
          */
         patch: operations["v4UpdateUserPurchase"];
         trace?: never;
@@ -7452,6 +7452,10 @@ export interface components {
         PurchaseUpdate: {
             /** @description Last period of a subscription only. */
             is_auto_renewing?: boolean;
+            /** @description Last period of a subscription only. Tells `subscription_paused`, and `subscription_resumed` after that. A period that begins ends a pause, too. */
+            is_paused?: boolean;
+            /** @description Last period of a subscription only. The store's product that comes with the next period: tells `product_change_planned`; null after that tells `product_change_withdrawn`. 400 `invalid_product_id` when it is malformed; it need not be linked. */
+            planned_product_id?: string | null;
             /**
              * Format: date-time
              * @description Subscriptions only; later than `purchased_at`.
@@ -7488,6 +7492,8 @@ export interface components {
          *       "purchased_at": "2026-03-01T09:00:00Z",
          *       "expires_at": "2026-04-01T09:00:00Z",
          *       "is_auto_renewing": true,
+         *       "is_paused": false,
+         *       "planned_product_id": null,
          *       "store_data": {
          *         "transaction_id": "2000000123456789",
          *         "original_transaction_id": "2000000123456789",
@@ -7521,6 +7527,10 @@ export interface components {
             expires_at: components["schemas"]["NullableTime"];
             /** @description True on the last period of a subscription while auto-renew is on, false on all others. */
             is_auto_renewing: boolean;
+            /** @description True on the last period of a subscription while it is paused, false on all others. */
+            is_paused: boolean;
+            /** @description The store's product that is to come after this period, as the store names it; null where nothing is planned. */
+            planned_product_id: string | null;
             store_data: components["schemas"]["StoreData"];
             created_at: components["schemas"]["Time"];
             /**
@@ -8544,6 +8554,8 @@ export interface components {
              *     | `install_date`, `last_seen` | day `2026-03-01` (UTC), date-time, or `-P30D`: that long before now |
              *     | `subscription_state` | `none`, `trial`, `active`, `billing_retry`, `expired` |
              *     | `auto_renew` | `on`, `off` (of the subscriptions that are not over), `none` without one |
+             *     | `is_paused` | `1`, `true`, `0`, `false`: whether a subscription is paused, also after the end of its period |
+             *     | `planned_product_id` | text: the store's product that comes next in a subscription that is not over |
              *     | `property:<key>` | text; a number where both sides are decimal numbers |
              *     | `purchases_count` | integer |
              *     | `revenue_usd` | decimal |

@@ -5217,7 +5217,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchaseList = validate46;
 var pattern28 = new RegExp("^/v4/users/.+/purchases$", "u");
-var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
+var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "is_paused", "planned_product_id", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"] }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
 var schema76 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
 var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableExtensionTime" };
 var pattern29 = new RegExp("^[0-9]{1,19}$", "u");
@@ -5732,8 +5732,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.store_data === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "store_data" } };
+    if (data.is_paused === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_paused" } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -5741,8 +5741,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.created_at === void 0) {
-      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+    if (data.planned_product_id === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "planned_product_id" } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -5750,8 +5750,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.period_type === void 0) {
-      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "period_type" } };
+    if (data.store_data === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "store_data" } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -5759,8 +5759,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.is_family_shared === void 0) {
-      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
+    if (data.created_at === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -5768,8 +5768,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.country === void 0) {
-      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
+    if (data.period_type === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "period_type" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -5777,8 +5777,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.screen_id === void 0) {
-      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
+    if (data.is_family_shared === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -5786,8 +5786,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.billing_retry_at === void 0) {
-      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
+    if (data.country === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -5795,8 +5795,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.grace_period_expires_at === void 0) {
-      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
+    if (data.screen_id === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -5804,8 +5804,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_at === void 0) {
-      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
+    if (data.billing_retry_at === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -5813,8 +5813,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_amount === void 0) {
-      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
+    if (data.grace_period_expires_at === void 0) {
+      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -5822,8 +5822,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.verified_at === void 0) {
-      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
+    if (data.refunded_at === void 0) {
+      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -5831,30 +5831,27 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
+    if (data.refunded_amount === void 0) {
+      const err22 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
+      if (vErrors === null) {
+        vErrors = [err22];
+      } else {
+        vErrors.push(err22);
+      }
+      errors++;
+    }
+    if (data.verified_at === void 0) {
+      const err23 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
+      if (vErrors === null) {
+        vErrors = [err23];
+      } else {
+        vErrors.push(err23);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema75.properties, key0)) {
-        const err22 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      }
-      if (!(data0 === "purchase")) {
-        const err24 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
+        const err24 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -5863,20 +5860,19 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (!pattern29.test(data1)) {
-          const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
         }
-      } else {
-        const err26 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+      if (!(data0 === "purchase")) {
+        const err26 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -5885,11 +5881,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern30.test(data2)) {
-          const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (!pattern29.test(data1)) {
+          const err27 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -5898,7 +5894,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        const err28 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -5907,11 +5903,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.user_id !== void 0) {
-      let data3 = data.user_id;
-      if (typeof data3 === "string") {
-        if (func2(data3) < 1) {
-          const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern30.test(data2)) {
+          const err29 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -5920,7 +5916,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err30 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        const err30 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -5929,19 +5925,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.platform !== void 0) {
-      let data4 = data.platform;
-      if (typeof data4 !== "string") {
-        const err31 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err31];
-        } else {
-          vErrors.push(err31);
+    if (data.user_id !== void 0) {
+      let data3 = data.user_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) < 1) {
+          const err31 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
-        const err32 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
+      } else {
+        const err32 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -5950,20 +5947,19 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.product_id !== void 0) {
-      let data5 = data.product_id;
-      if (typeof data5 === "string") {
-        if (func2(data5) < 1) {
-          const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err33];
-          } else {
-            vErrors.push(err33);
-          }
-          errors++;
+    if (data.platform !== void 0) {
+      let data4 = data.platform;
+      if (typeof data4 !== "string") {
+        const err33 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
         }
-      } else {
-        const err34 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
+        const err34 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -5972,11 +5968,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.currency !== void 0) {
-      let data6 = data.currency;
-      if (typeof data6 === "string") {
-        if (!pattern31.test(data6)) {
-          const err35 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
+    if (data.product_id !== void 0) {
+      let data5 = data.product_id;
+      if (typeof data5 === "string") {
+        if (func2(data5) < 1) {
+          const err35 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -5985,7 +5981,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err36 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -5994,11 +5990,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.price !== void 0) {
-      let data7 = data.price;
-      if (typeof data7 === "string") {
-        if (!pattern32.test(data7)) {
-          const err37 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+    if (data.currency !== void 0) {
+      let data6 = data.currency;
+      if (typeof data6 === "string") {
+        if (!pattern31.test(data6)) {
+          const err37 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -6007,7 +6003,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err38 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
+        const err38 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -6016,11 +6012,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.purchased_at !== void 0) {
-      let data8 = data.purchased_at;
-      if (typeof data8 === "string") {
-        if (!formats0(data8)) {
-          const err39 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+    if (data.price !== void 0) {
+      let data7 = data.price;
+      if (typeof data7 === "string") {
+        if (!pattern32.test(data7)) {
+          const err39 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -6028,21 +6024,43 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data8)) {
-          const err40 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+      } else {
+        const err40 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
+        }
+        errors++;
+      }
+    }
+    if (data.purchased_at !== void 0) {
+      let data8 = data.purchased_at;
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err40];
+            vErrors = [err41];
           } else {
-            vErrors.push(err40);
+            vErrors.push(err41);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data8)) {
+          const err42 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err42];
+          } else {
+            vErrors.push(err42);
           }
           errors++;
         }
       } else {
-        const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err43 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err41];
+          vErrors = [err43];
         } else {
-          vErrors.push(err41);
+          vErrors.push(err43);
         }
         errors++;
       }
@@ -6050,30 +6068,30 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.expires_at !== void 0) {
       let data9 = data.expires_at;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err42 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
-          vErrors = [err42];
+          vErrors = [err44];
         } else {
-          vErrors.push(err42);
+          vErrors.push(err44);
         }
         errors++;
       }
       if (typeof data9 === "string") {
         if (!formats0(data9)) {
-          const err43 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          const err45 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err43];
+            vErrors = [err45];
           } else {
-            vErrors.push(err43);
+            vErrors.push(err45);
           }
           errors++;
         }
         if (!pattern1.test(data9)) {
-          const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err46 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err44];
+            vErrors = [err46];
           } else {
-            vErrors.push(err44);
+            vErrors.push(err46);
           }
           errors++;
         }
@@ -6081,11 +6099,34 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     }
     if (data.is_auto_renewing !== void 0) {
       if (typeof data.is_auto_renewing !== "boolean") {
-        const err45 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        const err47 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
-          vErrors = [err45];
+          vErrors = [err47];
         } else {
-          vErrors.push(err45);
+          vErrors.push(err47);
+        }
+        errors++;
+      }
+    }
+    if (data.is_paused !== void 0) {
+      if (typeof data.is_paused !== "boolean") {
+        const err48 = { instancePath: instancePath + "/is_paused", schemaPath: "#/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+    }
+    if (data.planned_product_id !== void 0) {
+      let data12 = data.planned_product_id;
+      if (typeof data12 !== "string" && data12 !== null) {
+        const err49 = { instancePath: instancePath + "/planned_product_id", schemaPath: "#/properties/planned_product_id/type", keyword: "type", params: { type: schema75.properties.planned_product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err49];
+        } else {
+          vErrors.push(err49);
         }
         errors++;
       }
@@ -6097,72 +6138,28 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.created_at !== void 0) {
-      let data12 = data.created_at;
-      if (typeof data12 === "string") {
-        if (!formats0(data12)) {
-          const err46 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+      let data14 = data.created_at;
+      if (typeof data14 === "string") {
+        if (!formats0(data14)) {
+          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err46];
+            vErrors = [err50];
           } else {
-            vErrors.push(err46);
+            vErrors.push(err50);
           }
           errors++;
         }
-        if (!pattern1.test(data12)) {
-          const err47 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+        if (!pattern1.test(data14)) {
+          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err47];
+            vErrors = [err51];
           } else {
-            vErrors.push(err47);
+            vErrors.push(err51);
           }
           errors++;
         }
       } else {
-        const err48 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err48];
-        } else {
-          vErrors.push(err48);
-        }
-        errors++;
-      }
-    }
-    if (data.period_type !== void 0) {
-      let data13 = data.period_type;
-      if (typeof data13 !== "string" && data13 !== null) {
-        const err49 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
-        if (vErrors === null) {
-          vErrors = [err49];
-        } else {
-          vErrors.push(err49);
-        }
-        errors++;
-      }
-      if (!(data13 === "normal" || data13 === "trial" || data13 === "intro" || data13 === null)) {
-        const err50 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
-        if (vErrors === null) {
-          vErrors = [err50];
-        } else {
-          vErrors.push(err50);
-        }
-        errors++;
-      }
-    }
-    if (data.is_family_shared !== void 0) {
-      if (typeof data.is_family_shared !== "boolean") {
-        const err51 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err51];
-        } else {
-          vErrors.push(err51);
-        }
-        errors++;
-      }
-    }
-    if (data.country !== void 0) {
-      let data15 = data.country;
-      if (typeof data15 !== "string" && data15 !== null) {
-        const err52 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
+        const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err52];
         } else {
@@ -6171,10 +6168,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.screen_id !== void 0) {
-      let data16 = data.screen_id;
-      if (typeof data16 !== "string" && data16 !== null) {
-        const err53 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
+    if (data.period_type !== void 0) {
+      let data15 = data.period_type;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err53 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -6182,11 +6179,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.billing_retry_at !== void 0) {
-      let data17 = data.billing_retry_at;
-      if (typeof data17 !== "string" && data17 !== null) {
-        const err54 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+      if (!(data15 === "normal" || data15 === "trial" || data15 === "intro" || data15 === null)) {
+        const err54 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -6194,31 +6188,34 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (typeof data17 === "string") {
-        if (!formats0(data17)) {
-          const err55 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err55];
-          } else {
-            vErrors.push(err55);
-          }
-          errors++;
+    }
+    if (data.is_family_shared !== void 0) {
+      if (typeof data.is_family_shared !== "boolean") {
+        const err55 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err55];
+        } else {
+          vErrors.push(err55);
         }
-        if (!pattern1.test(data17)) {
-          const err56 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err56];
-          } else {
-            vErrors.push(err56);
-          }
-          errors++;
-        }
+        errors++;
       }
     }
-    if (data.grace_period_expires_at !== void 0) {
-      let data18 = data.grace_period_expires_at;
+    if (data.country !== void 0) {
+      let data17 = data.country;
+      if (typeof data17 !== "string" && data17 !== null) {
+        const err56 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
+        if (vErrors === null) {
+          vErrors = [err56];
+        } else {
+          vErrors.push(err56);
+        }
+        errors++;
+      }
+    }
+    if (data.screen_id !== void 0) {
+      let data18 = data.screen_id;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err57 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err57 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -6226,18 +6223,21 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (typeof data18 === "string") {
-        if (!formats0(data18)) {
-          const err58 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err58];
-          } else {
-            vErrors.push(err58);
-          }
-          errors++;
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data19 = data.billing_retry_at;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err58 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        if (vErrors === null) {
+          vErrors = [err58];
+        } else {
+          vErrors.push(err58);
         }
-        if (!pattern1.test(data18)) {
-          const err59 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+        errors++;
+      }
+      if (typeof data19 === "string") {
+        if (!formats0(data19)) {
+          const err59 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -6245,31 +6245,31 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      }
-    }
-    if (data.refunded_at !== void 0) {
-      let data19 = data.refunded_at;
-      if (typeof data19 !== "string" && data19 !== null) {
-        const err60 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
-        if (vErrors === null) {
-          vErrors = [err60];
-        } else {
-          vErrors.push(err60);
-        }
-        errors++;
-      }
-      if (typeof data19 === "string") {
-        if (!formats0(data19)) {
-          const err61 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data19)) {
+          const err60 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err61];
+            vErrors = [err60];
           } else {
-            vErrors.push(err61);
+            vErrors.push(err60);
           }
           errors++;
         }
-        if (!pattern1.test(data19)) {
-          const err62 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+      }
+    }
+    if (data.grace_period_expires_at !== void 0) {
+      let data20 = data.grace_period_expires_at;
+      if (typeof data20 !== "string" && data20 !== null) {
+        const err61 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        if (vErrors === null) {
+          vErrors = [err61];
+        } else {
+          vErrors.push(err61);
+        }
+        errors++;
+      }
+      if (typeof data20 === "string") {
+        if (!formats0(data20)) {
+          const err62 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -6277,24 +6277,21 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      }
-    }
-    if (data.refunded_amount !== void 0) {
-      let data20 = data.refunded_amount;
-      if (typeof data20 !== "string" && data20 !== null) {
-        const err63 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
-        if (vErrors === null) {
-          vErrors = [err63];
-        } else {
-          vErrors.push(err63);
+        if (!pattern1.test(data20)) {
+          const err63 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err63];
+          } else {
+            vErrors.push(err63);
+          }
+          errors++;
         }
-        errors++;
       }
     }
-    if (data.verified_at !== void 0) {
-      let data21 = data.verified_at;
+    if (data.refunded_at !== void 0) {
+      let data21 = data.refunded_at;
       if (typeof data21 !== "string" && data21 !== null) {
-        const err64 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err64 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
           vErrors = [err64];
         } else {
@@ -6304,7 +6301,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       if (typeof data21 === "string") {
         if (!formats0(data21)) {
-          const err65 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          const err65 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -6313,7 +6310,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern1.test(data21)) {
-          const err66 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err66 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err66];
           } else {
@@ -6323,12 +6320,56 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     }
+    if (data.refunded_amount !== void 0) {
+      let data22 = data.refunded_amount;
+      if (typeof data22 !== "string" && data22 !== null) {
+        const err67 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
+        if (vErrors === null) {
+          vErrors = [err67];
+        } else {
+          vErrors.push(err67);
+        }
+        errors++;
+      }
+    }
+    if (data.verified_at !== void 0) {
+      let data23 = data.verified_at;
+      if (typeof data23 !== "string" && data23 !== null) {
+        const err68 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        if (vErrors === null) {
+          vErrors = [err68];
+        } else {
+          vErrors.push(err68);
+        }
+        errors++;
+      }
+      if (typeof data23 === "string") {
+        if (!formats0(data23)) {
+          const err69 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err69];
+          } else {
+            vErrors.push(err69);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data23)) {
+          const err70 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err70];
+          } else {
+            vErrors.push(err70);
+          }
+          errors++;
+        }
+      }
+    }
   } else {
-    const err67 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err71 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err67];
+      vErrors = [err71];
     } else {
-      vErrors.push(err67);
+      vErrors.push(err71);
     }
     errors++;
   }
@@ -7786,14 +7827,14 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateUserPurchaseBody = validate64;
-var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
 function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!(key0 === "is_auto_renewing" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
+      if (!(key0 === "is_auto_renewing" || key0 === "is_paused" || key0 === "planned_product_id" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
         const err0 = { instancePath, schemaPath: "input:PurchaseUpdate/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -7814,20 +7855,21 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.expires_at !== void 0) {
-      let data1 = data.expires_at;
-      if (typeof data1 === "string") {
-        if (!formats0(data1)) {
-          const err2 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err2];
-          } else {
-            vErrors.push(err2);
-          }
-          errors++;
+    if (data.is_paused !== void 0) {
+      if (typeof data.is_paused !== "boolean") {
+        const err2 = { instancePath: instancePath + "/is_paused", schemaPath: "input:PurchaseUpdate/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err2];
+        } else {
+          vErrors.push(err2);
         }
-      } else {
-        const err3 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+    }
+    if (data.planned_product_id !== void 0) {
+      let data2 = data.planned_product_id;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err3 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/type", keyword: "type", params: { type: schema113.properties.planned_product_id.type } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -7835,21 +7877,18 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.billing_retry_at !== void 0) {
-      let data2 = data.billing_retry_at;
-      if (typeof data2 !== "string" && data2 !== null) {
-        const err4 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      }
       if (typeof data2 === "string") {
-        if (!formats0(data2)) {
-          const err5 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
+        if (func2(data2) > 255) {
+          const err4 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
+        }
+        if (!formats4(data2)) {
+          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -7859,33 +7898,32 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     }
-    if (data.grace_period_expires_at !== void 0) {
-      let data3 = data.grace_period_expires_at;
-      if (typeof data3 !== "string" && data3 !== null) {
-        const err6 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
+    if (data.expires_at !== void 0) {
+      let data3 = data.expires_at;
       if (typeof data3 === "string") {
         if (!formats0(data3)) {
-          const err7 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+          const err6 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err7];
+            vErrors = [err6];
           } else {
-            vErrors.push(err7);
+            vErrors.push(err6);
           }
           errors++;
         }
+      } else {
+        const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
+        }
+        errors++;
       }
     }
-    if (data.refunded_at !== void 0) {
-      let data4 = data.refunded_at;
+    if (data.billing_retry_at !== void 0) {
+      let data4 = data.billing_retry_at;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err8 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
+        const err8 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -7895,7 +7933,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
       }
       if (typeof data4 === "string") {
         if (!formats0(data4)) {
-          const err9 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
+          const err9 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -7905,10 +7943,10 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     }
-    if (data.refunded_amount !== void 0) {
-      let data5 = data.refunded_amount;
+    if (data.grace_period_expires_at !== void 0) {
+      let data5 = data.grace_period_expires_at;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err10 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
+        const err10 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -7917,8 +7955,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!formats4(data5)) {
-          const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
+        if (!formats0(data5)) {
+          const err11 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -7926,23 +7964,69 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern32.test(data5)) {
-          const err12 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+      }
+    }
+    if (data.refunded_at !== void 0) {
+      let data6 = data.refunded_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err12 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
+      }
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err13 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err12];
+            vErrors = [err13];
           } else {
-            vErrors.push(err12);
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.refunded_amount !== void 0) {
+      let data7 = data.refunded_amount;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err14 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+      if (typeof data7 === "string") {
+        if (!formats4(data7)) {
+          const err15 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
+          }
+          errors++;
+        }
+        if (!pattern32.test(data7)) {
+          const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
           }
           errors++;
         }
       }
     }
   } else {
-    const err13 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
+    const err17 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err13];
+      vErrors = [err17];
     } else {
-      vErrors.push(err13);
+      vErrors.push(err17);
     }
     errors++;
   }

@@ -45,6 +45,24 @@ const mrr = async () => {
   return (await api.call('GET', `/v4/analytics/charts/mrr?${query}`, { key: project.secret })).body.series[0].total
 }
 
+test('posted pauses and planned products are states of their subscription; a planned change names its product', async () => {
+  const planned = { ...event('product_change_planned', -8, 'pro'), new_product_id: 'max' }
+  const begun = [event('subscription_started', -10, 'pro'), event('subscription_paused', -9, 'pro')]
+  const shown = async (events: ReturnType<typeof event>[]) => {
+    await subscriptionsOf(events)
+    const { rows } = await api.pool.query('select is_paused, planned_product from subscriptions where environment = $1', [
+      project.production,
+    ])
+    return rows
+  }
+  expect(await shown([...begun, planned])).toEqual([{ is_paused: true, planned_product: 'max' }])
+  const ended = [event('subscription_resumed', -7, 'pro'), event('product_change_withdrawn', -6, 'pro')]
+  expect(await shown(ended)).toEqual([{ is_paused: false, planned_product: null }])
+  const unnamed = { events: [event('product_change_planned', -5, 'pro'), event('custom_one', -5, 'pro')] }
+  const { body } = await api.call('POST', '/v4/events', { key: project.secret, body: unnamed })
+  expect(body.results[0].error.details).toEqual([{ field: 'new_product_id', message: 'is required: the product that is to come' }])
+})
+
 test('two products that begin at one time in one lineage are two subscriptions, each with its own end', async () => {
   const of = (transaction_id: string): Ids => ({ transaction_id, original_transaction_id: 'sub-1' })
   const begun = [event('subscription_started', -40, 'pro', of('t1')), event('subscription_started', -40, 'seats', of('t2'))]

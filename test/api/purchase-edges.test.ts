@@ -64,6 +64,46 @@ test('a trial whose auto-renew was off after two days has no still-active event,
   expect(await names(early.user)).toEqual(['trial_started', 'trial_canceled', 'trial_uncanceled', 'trial_still_active'])
 })
 
+test('a pause and a planned product are told each time that they begin and end, once per fact, and show on the last period alone', async () => {
+  const user = await userOf(api, key)
+  const now = await clock()
+  const period = (n: number, begins: number) =>
+    purchaseOf(
+      api,
+      user,
+      { purchased_at: iso(now + begins * DAY), expires_at: iso(now + (begins + 30) * DAY), ...apple(`paused-${n}`, 'paused') },
+      key,
+    )
+  const { body: first } = await period(1, -1)
+  expect(first).toMatchObject({ is_paused: false, planned_product_id: null })
+  const state = (body: object, url = first.url) => api.call('PATCH', url, { key, body })
+  const facts = [
+    { is_paused: true, planned_product_id: 'y' },
+    { is_paused: true, planned_product_id: 'y' },
+    { is_paused: false, planned_product_id: null },
+    { is_paused: true, planned_product_id: 'y' },
+  ]
+  for (const fact of facts) expect((await state(fact)).body).toMatchObject(fact)
+  const { body: second } = await period(2, 0)
+  expect(second).toMatchObject({ is_paused: false, planned_product_id: null })
+  expect((await api.call('GET', first.url, { key })).body).toMatchObject({ is_paused: false, planned_product_id: null })
+  const { rows } = await api.pool.query(
+    `select name, old_product_id as old, new_product_id as new from events where user_id = $1 and name ~ 'paused|resumed|product_change_' order by log_offset`,
+    [user],
+  )
+  const planned = { name: 'product_change_planned', old: 'm', new: 'y' }
+  const paused = { name: 'subscription_paused', old: null, new: null }
+  const resumed = { name: 'subscription_resumed', old: null, new: null }
+  const byName = (a: { name: string }, b: { name: string }) => (a.name < b.name ? -1 : 1)
+  expect(rows.sort(byName)).toEqual([planned, planned, { ...planned, name: 'product_change_withdrawn' }, paused, paused, resumed, resumed])
+
+  expect((await state({ is_paused: true })).body.error).toMatchObject({ code: 'conflict' })
+  expect((await state({ planned_product_id: 'm' }, second.url)).body.error.details).toEqual([
+    { field: 'planned_product_id', message: 'must differ from product_id' },
+  ])
+  expect((await state({ planned_product_id: 'a/b' }, second.url)).body.error).toMatchObject({ code: 'invalid_product_id' })
+})
+
 test('of two periods with the same start the longer one is the last, whichever was recorded first', async () => {
   const purchased_at = day(-1)
   const shown = async (order: string[]) => {

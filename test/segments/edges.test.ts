@@ -26,6 +26,7 @@ const NO_USER: Profile = {
   experiments: [],
   segments: {},
 }
+const SUBSCRIPTION = { state: null, auto_renewing: true, ever_paid: true, is_paused: false, planned_product: null }
 const says = (profile: Partial<Profile>, metric: string, comparator: string, value: string, negate = false) =>
   allConditionsMet([{ metric, comparator: comparator as Comparator, value, negate }], { ...NO_USER, ...profile })
 
@@ -108,12 +109,12 @@ describe('values', () => {
   })
 
   test('the state of several subscriptions is the best one', () => {
-    const state = (...states: string[]) => ({ subscriptions: states.map(state => ({ state, auto_renewing: true, ever_paid: true })) })
+    const state = (...states: string[]) => ({ subscriptions: states.map(state => ({ ...SUBSCRIPTION, state })) })
     expect(says(state('ended', 'trial', 'retry', 'paid'), 'subscription_state', 'eq', 'active')).toBe(true)
     expect(says(state('ended', 'trial', 'grace'), 'subscription_state', 'eq', 'billing_retry')).toBe(true)
     expect(says(state('ended', 'trial'), 'subscription_state', 'eq', 'trial')).toBe(true)
     expect(says(state('ended'), 'subscription_state', 'eq', 'expired')).toBe(true)
-    const neverPaid = { subscriptions: [{ state: 'ended', auto_renewing: false, ever_paid: false }] }
+    const neverPaid = { subscriptions: [{ ...SUBSCRIPTION, state: 'ended', auto_renewing: false, ever_paid: false }] }
     expect(says(neverPaid, 'subscription_state', 'eq', 'none')).toBe(true)
   })
 

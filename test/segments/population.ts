@@ -56,6 +56,8 @@ const user = fc.record({
       begun: fc.boolean(),
       auto_renewing: fc.boolean(),
       ever_paid: fc.boolean(),
+      is_paused: fc.boolean(),
+      planned_product: fc.constantFrom(null, null, 'yearly', 'weekly'),
     }),
     { maxLength: 3 },
   ),
@@ -102,11 +104,12 @@ new_users as (
     u ->> 'advertiser_id', u ->> 'platform', u ->> 'country', u ->> 'app_version', (u ->> 'payments_count')::int, (u ->> 'net_payments_usd')::numeric
   from given),
 new_subscriptions as (
-  insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
+  insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid, is_paused, planned_product)
   select $1, 'user' || n, 'app_store', n || '-' || m,
     (select array_agg($3::timestamptz + make_interval(days => (i - case when (s ->> 'begun')::boolean then 2 else 0 end)::int) order by i)
        from generate_series(1, jsonb_array_length(s -> 'states')) i),
-    array(select jsonb_array_elements_text(s -> 'states')), (s ->> 'auto_renewing')::boolean, (s ->> 'ever_paid')::boolean
+    array(select jsonb_array_elements_text(s -> 'states')), (s ->> 'auto_renewing')::boolean, (s ->> 'ever_paid')::boolean,
+    (s ->> 'is_paused')::boolean, s ->> 'planned_product'
   from given, jsonb_array_elements(u -> 'subscriptions') with ordinality t(s, m)),
 new_lineages as (
   insert into lineages (environment, platform, lineage, user_id)
@@ -179,6 +182,8 @@ export const anyCondition = (segments: string[]): fc.Arbitrary<Condition> =>
     condition('country', ['contains', 'not_contains'], fc.constantFrom('e', 'D', '', 'ß', '_')),
     condition('app_version', ORDER, fc.constantFrom(...VERSIONS)),
     condition(['install_date', 'last_seen'], ORDER, fc.constantFrom(...TIMES)),
+    condition('is_paused', EQUALITY, TRUTHS),
+    condition('planned_product_id', TEXT, fc.constantFrom('yearly', 'year', 'weekly', '')),
     condition('auto_renew', EQUALITY, fc.constantFrom('on', 'off', 'none')),
     condition('subscription_state', EQUALITY, fc.constantFrom('none', 'trial', 'active', 'billing_retry', 'expired')),
     condition(

@@ -162,7 +162,9 @@ export const STORIES: Story[] = [
     notifications: [
       told(0, 't1', paid(0, 30, bought), ON),
       told(30, 't2', paid(30, 60, renewed), ON),
-      told(90, 't3', paid(90, 120, bought), ON),
+      [renewal(60, '', { isPaused: true })],
+      [renewal(61, '', { isPaused: true }, 'api')],
+      told(90, 't3', paid(90, 120, bought), { ...ON, isPaused: false }),
       told(120, 't4', paid(120, 150, renewed), ON),
     ],
   },

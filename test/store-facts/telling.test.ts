@@ -13,6 +13,10 @@ const DETECTED = new Set([
   'trial_billing_retry_entered',
   'subscription_canceled',
   'subscription_billing_retry_entered',
+  'subscription_paused',
+  'subscription_resumed',
+  'product_change_planned',
+  'product_change_withdrawn',
 ])
 
 /** What was told, without what depends on when it was detected; refunds by their sum. */
@@ -83,6 +87,38 @@ describe('the events of a lineage whose store is connected', () => {
       'subscription_expired',
     ])
     expect(slugs('shared with the family, revoked')).toEqual([])
+  })
+
+  test('a pause and its end are told once, a planned product and its withdrawal with both products', () => {
+    const told = toldOf(STORIES.find(({ name }) => name === 'pause, resume')!.notifications)
+    expect(told.filter(({ slug }) => /paused|resumed/.test(slug)).map(({ id }) => id)).toEqual([
+      '1:subscription_paused:1',
+      '1:subscription_resumed:1',
+    ])
+    const planned = (name: string) =>
+      toldOf(STORIES.find(story => story.name.startsWith(name))!.notifications)
+        .filter(({ slug }) => slug.startsWith('product_change'))
+        .map(({ slug, oldProduct, newProduct }) => [slug, oldProduct, newProduct])
+    expect(planned('an upgrade')).toEqual([
+      ['product_change_planned', 'y', 'm'],
+      ['product_change_withdrawn', 'y', 'm'],
+    ])
+    // The plan that is carried out is not withdrawn.
+    expect(planned('a downgrade')).toEqual([['product_change_planned', 'y', 'm']])
+  })
+
+  test('a paused subscription that ends is not resumed', () => {
+    const told = toldOf([
+      [period(0, 't1', paid(0, 30, { isRenewal: false })), renewal(0, 't1', { autoRenews: true })],
+      [renewal(30, '', { isPaused: true })],
+      [renewal(50, '', { autoRenews: false, isPaused: null, gaveUp: true })],
+    ])
+    expect(told.map(({ slug }) => slug)).toEqual([
+      'subscription_started',
+      'subscription_paused',
+      'subscription_canceled',
+      'subscription_expired',
+    ])
   })
 
   test('an upgrade tells the unused part of the old price, a downgrade nothing', () => {

@@ -9,6 +9,10 @@ const END = Date.parse('2026-03-01T12:00:00Z')
 const FOLLOWED_DAYS = { apple: 60, google: 30, stripe: 30, paddle: 30 } as const
 const platforms = fc.constantFrom(...(Object.keys(FOLLOWED_DAYS) as (keyof typeof FOLLOWED_DAYS)[]))
 
+const RUNNING: LastPeriod = {
+  ...{ beginsAt: END - 30 * DAY, endsAt: END, autoRenewing: true, isPaused: false, statedAt: null, retrySince: null },
+}
+
 /** The times at which a store is asked that books the next period at `bookedAt` and sends no notification. `answer`: what it says until then. */
 function checks(
   lane: Parameters<typeof nextCheckOf>[0],
@@ -17,7 +21,7 @@ function checks(
   delayOf: (n: number) => number = () => 0,
 ): number[] {
   const times: number[] = []
-  let known: LastPeriod = { beginsAt: END - 30 * DAY, endsAt: END, autoRenewing: true, statedAt: END - 30 * DAY, retrySince: null }
+  let known: LastPeriod = { ...RUNNING, statedAt: END - 30 * DAY }
   let next = nextCheckOf(lane, known, null, END - 29 * DAY)
   while (next !== null && times.length < 200) {
     const at = next + delayOf(times.length)
@@ -68,6 +72,13 @@ describe('checks of a subscription whose notifications are all lost', () => {
     expect(after({ autoRenewing: false })).toEqual([END + 10 * MINUTE])
   })
 
+  test('end with the answer that the subscription is paused; a pause that was stated before the end is asked about once more', () => {
+    const checked = (answer: (at: number) => Partial<LastPeriod>) =>
+      checks({ id: 1, platform: 'google' }, Number.POSITIVE_INFINITY, answer).filter(at => at > END)
+    expect(checked(() => ({ isPaused: true }))).toEqual([END + 10 * MINUTE])
+    expect(checked(at => ({ isPaused: at > END + 6 * HOUR }))).toEqual([10 * MINUTE, HOUR, 6 * HOUR, 23 * HOUR].map(wait => END + wait))
+  })
+
   test('go on every 12 h while the charge is retried, for 60 days', () => {
     const times = checks({ id: 1, platform: 'google' }, Number.POSITIVE_INFINITY, at => (at > END ? { retrySince: END } : {})).filter(
       at => at > END,
@@ -79,7 +90,7 @@ describe('checks of a subscription whose notifications are all lost', () => {
 })
 
 describe('what a notification promised', () => {
-  const known: LastPeriod = { beginsAt: END - 30 * DAY, endsAt: END, autoRenewing: false, statedAt: null, retrySince: null }
+  const known: LastPeriod = { ...RUNNING, autoRenewing: false }
   const promise: Expectation = { promised: 'period', at: END - 2 * DAY, since: END }
 
   test('is shown by a period that runs at its time, and for a restart by auto-renew', () => {

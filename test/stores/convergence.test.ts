@@ -28,11 +28,13 @@ const FACTS = `
     refunded_at, refunded_amount, taken_back, access_until::text, run_started_at, is_last
   from purchases where environment = $1 and user_id = $2 order by purchased_at, id`
 
-// The time of detection depends on the order, and so does in how many parts a refund is told.
+// The time of detection depends on the order, and so does in how many parts a refund is told. A planned product is in answers alone: a plan that
+// was carried out or taken back before the store was asked is not told.
 const EVENTS = `
   select name, sum(price)::float8 as value, case when name ~ 'refund' then 1 else count(*)::int end as times,
-    min(happened_at) filter (where name !~ 'canceled|retry|refund') as at
-  from events where environment = $1 and user_id = $2 and name <> 'trial_still_active' group by name order by name`
+    min(happened_at) filter (where name !~ 'canceled|retry|refund|paused|resumed') as at
+  from events where environment = $1 and user_id = $2 and name <> 'trial_still_active' and name !~ 'product_change_'
+  group by name order by name`
 
 async function outcomeOf(user: string) {
   const { production } = stores.project

@@ -14,6 +14,7 @@ export type StripeState = {
   refunds: Map<string, Stripe.Refund>
   disputes: Map<string, Stripe.Dispute>
   checkouts: Map<string, Stripe.Checkout.Session>
+  subscription_schedules: Map<string, Stripe.SubscriptionSchedule>
   events: Map<string, Stripe.Event>
 }
 
@@ -51,6 +52,7 @@ const KINDS = [
   'refunds',
   'disputes',
   'checkouts',
+  'subscription_schedules',
   'events',
 ] as const
 const emptyState = () => Object.fromEntries(KINDS.map(kind => [kind, new Map()])) as unknown as StripeState
@@ -155,7 +157,7 @@ export async function stripeServer(): Promise<StripeServer> {
     const path = asked.path.replace('/v1/', '')
     const [, invoice] = /^invoices\/([^/]+)\/lines$/.exec(path) ?? []
     if (invoice !== undefined) return listOf(state.invoices.get(invoice)?.lines.data.toReversed() ?? [], asked)
-    const [, kind, id] = /^(subscriptions|invoices|charges)\/([^/]+)$/.exec(path) ?? []
+    const [, kind, id] = /^(subscriptions|subscription_schedules|invoices|charges)\/([^/]+)$/.exec(path) ?? []
     return kind !== undefined ? one(kind, id!, isLive) : many(path, asked, isLive)
   }
 

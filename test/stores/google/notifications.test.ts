@@ -37,7 +37,7 @@ test.each([
   [7, 'RESTARTED', [renewal({ autoRenews: true, gaveUp: false })]],
   [8, 'PRICE_CHANGE_CONFIRMED', []],
   [9, 'DEFERRED', []],
-  [10, 'PAUSED', []],
+  [10, 'PAUSED', [{ kind: 'renewal', said: { isPaused: true } }]],
   [11, 'PAUSE_SCHEDULE_CHANGED', []],
   [12, 'REVOKED', [period({ ends: '2026-03-01T10:00:00Z' }), renewal({ autoRenews: false })]],
   [13, 'EXPIRED', [renewal({ autoRenews: false, gaveUp: true })]],

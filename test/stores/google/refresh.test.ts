@@ -129,7 +129,7 @@ test('a pause is no cancellation, whatever Google says of auto-renew', async () 
   answer().subscriptionState = 'SUBSCRIPTION_STATE_PAUSED'
   answer().lineItems![0]!.autoRenewingPlan = {}
   const { renewal } = await known()
-  expect(renewal).toEqual({ nextProduct: null, neverRenews: false, gaveUp: false })
+  expect(renewal).toEqual({ isPaused: true, nextProduct: null, neverRenews: false, gaveUp: false })
 })
 
 test('deferred: what is said of the subscription counts more than the snapshot of the order, also after the renewal', async () => {

@@ -34,7 +34,7 @@ const subscription = (fields: object = {}) => ({
 const renewal = (fields: object) => [{ kind: 'renewal', subject: '', statedAt: AT, origin: 'push', said: fields }]
 const scheduled = (action: string) => ({ scheduled_change: { action, effective_at: '2026-04-01T00:00:00Z' } })
 
-test.each(['created', 'activated', 'trialing', 'imported', 'resumed', 'past_due', 'paused'])('subscription.%s asks for a refresh', type => {
+test.each(['created', 'activated', 'trialing', 'imported', 'past_due'])('subscription.%s asks for a refresh', type => {
   expect(said(`subscription.${type}`, subscription())).toEqual([])
 })
 
@@ -52,8 +52,15 @@ test.each<[string, object, object[]]>([
   expect(said('subscription.updated', subscription(fields))).toEqual(statements)
 })
 
+test('subscription.paused and subscription.resumed say the pause and its end', () => {
+  expect(said('subscription.paused', subscription({ status: 'paused' }))).toEqual(renewal({ isPaused: true }))
+  expect(said('subscription.resumed', subscription())).toEqual(renewal({ isPaused: false }))
+})
+
 test('subscription.canceled: off, and the run has ended', () => {
-  expect(said('subscription.canceled', subscription({ status: 'canceled' }))).toEqual(renewal({ autoRenews: false, gaveUp: true }))
+  expect(said('subscription.canceled', subscription({ status: 'canceled' }))).toEqual(
+    renewal({ autoRenews: false, gaveUp: true, isPaused: null }),
+  )
   expect(read('subscription.canceled', subscription({ status: 'canceled' }))).toMatchObject({
     reports: [{ platform: 'paddle', lineage: SUBSCRIPTION, aliases: [], accountId: 'u1', isWhole: false }],
   })

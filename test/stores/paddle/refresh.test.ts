@@ -31,7 +31,7 @@ test('a purchase: its transaction is the period, the subscription says whether i
       retrySince: null,
     },
   ])
-  expect(renewal).toEqual({ autoRenews: true, nextProduct: null, gaveUp: false })
+  expect(renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: false })
   const [statement] = report.statements
   const ids = { transaction: latest().id, subscription: id, storeType: 'subscription', token: null, order: null, originalTransaction: null }
   // The end of the second in the `Date` header.
@@ -153,7 +153,7 @@ test('paused: the period ends, and nothing is said of auto-renew; resumed: a per
   setNow(START + 11 * DAY)
   const paused = await known(id)
   expect(paused.periods).toMatchObject([{ ends: '2026-01-11T10:00:00Z' }])
-  expect(paused.renewal).toEqual({ nextProduct: null, gaveUp: false })
+  expect(paused.renewal).toEqual({ isPaused: true, nextProduct: null, gaveUp: false })
   resume(START + 20 * DAY)
   setNow(START + 21 * DAY)
   const resumed = await known(id)

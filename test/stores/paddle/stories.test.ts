@@ -175,7 +175,12 @@ function fold(statements: Statement[]) {
 
 /** Without what only those see who ask in time: what was given back and taken back again. */
 const lasting = (statements: Statement[]) =>
-  fold(statements).periods.map(({ refund: { takenBack: _, ...refund }, ...period }) => ({ ...period, refund }))
+  fold(statements).periods.map(
+    ({ refund: { takenBack: _, ...refund }, plannedProduct: _product, plannedChanges: _changes, ...period }) => ({
+      ...period,
+      refund,
+    }),
+  )
 
 const shown = ({
   product,

@@ -31,7 +31,7 @@ test('a purchase: its invoice is the period, the subscription says whether it go
       graceUntil: null,
     },
   ])
-  expect(renewal).toEqual({ autoRenews: true, gaveUp: false })
+  expect(renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: false })
   expect(report.statements[0]).toMatchObject({
     origin: 'api',
     statedAt: START + HOUR_MS,

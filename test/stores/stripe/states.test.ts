@@ -12,7 +12,7 @@ test('a renewal whose invoice is a draft: the last period ends an hour after it 
   one.draft()
   const draft = await known(END + 60_000)
   expect(draft.periods).toMatchObject([{ ends: '2026-01-31T12:00:00Z', retrySince: null }])
-  expect(draft.renewal).toEqual({ autoRenews: true, gaveUp: false })
+  expect(draft.renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: false })
   one.setInvoice(one.latest(), {
     status: 'open',
     automatically_finalizes_at: null,
@@ -32,7 +32,7 @@ test('a renewal that fails: retry from the end on without grace, then recovered'
   const failing = await known(END + 2 * HOUR_MS)
   const end = '2026-01-31T10:00:00Z'
   expect(failing.periods).toMatchObject([{ ends: end, retrySince: end, graceUntil: null }])
-  expect(failing.renewal).toEqual({ autoRenews: true, gaveUp: false })
+  expect(failing.renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: false })
   one.pay(END + 3 * DAY_MS)
   const { periods } = await known(END + 3 * DAY_MS)
   expect(periods).toMatchObject([
@@ -59,7 +59,7 @@ test('unpaid: gave up, with the retry that was', async () => {
   one.set({ status: 'unpaid' })
   const { periods, renewal } = await known(END + 20 * DAY_MS)
   expect(periods).toMatchObject([{ ends: '2026-01-31T10:00:00Z', retrySince: '2026-01-31T10:00:00Z' }])
-  expect(renewal).toEqual({ autoRenews: true, gaveUp: true })
+  expect(renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: true })
 })
 
 test('an invoice that is given up as uncollectible: gave up', async () => {
@@ -68,7 +68,7 @@ test('an invoice that is given up as uncollectible: gave up', async () => {
   one.draft()
   one.fail(END + HOUR_MS)
   one.setInvoice(one.latest(), { status: 'uncollectible' })
-  expect((await known(END + 20 * DAY_MS)).renewal).toEqual({ autoRenews: true, gaveUp: true })
+  expect((await known(END + 20 * DAY_MS)).renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: true })
 })
 
 test('cancelled: off at the time of the cancellation; restarted: on', async () => {
@@ -76,7 +76,7 @@ test('cancelled: off at the time of the cancellation; restarted: on', async () =
   one.subscribe(START)
   one.cancel(START + 3 * DAY_MS)
   const off = await known(START + 4 * DAY_MS)
-  expect(off.renewal).toEqual({ autoRenews: false, gaveUp: false })
+  expect(off.renewal).toEqual({ autoRenews: false, isPaused: false, nextProduct: null, gaveUp: false })
   expect(off.report.statements.filter(({ kind }) => kind === 'renewal')[0]).toMatchObject({
     statedAt: START + 3 * DAY_MS,
     subject: '',
@@ -84,7 +84,7 @@ test('cancelled: off at the time of the cancellation; restarted: on', async () =
   })
   expect(off.periods).toMatchObject([{ ends: '2026-01-31T10:00:00Z' }])
   one.restart(START + 5 * DAY_MS)
-  expect((await known(START + 6 * DAY_MS)).renewal).toEqual({ autoRenews: true, gaveUp: false })
+  expect((await known(START + 6 * DAY_MS)).renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: false })
 })
 
 test('ended with its period, at once, or after a retry that failed', async () => {
@@ -94,7 +94,7 @@ test('ended with its period, at once, or after a retry that failed', async () =>
   atEnd!.end()
   const ended = await known(END + DAY_MS)
   expect(ended.periods).toMatchObject([{ ends: '2026-01-31T10:00:00Z' }])
-  expect(ended.renewal).toEqual({ autoRenews: false, gaveUp: true })
+  expect(ended.renewal).toEqual({ autoRenews: false, isPaused: null, nextProduct: null, gaveUp: true })
   expect(ended.report.statements.filter(({ kind }) => kind === 'renewal').map(({ statedAt }) => statedAt)).toEqual([
     START + DAY_MS,
     END,
@@ -116,7 +116,7 @@ test('collection is paused: no cancellation and no failure, the period ends; the
   one.pause(START + DAY_MS)
   one.pausedPeriod()
   const paused = await known(END + DAY_MS)
-  expect(paused.renewal).toEqual({ gaveUp: false })
+  expect(paused.renewal).toEqual({ isPaused: true, nextProduct: null, gaveUp: false })
   expect(paused.periods).toMatchObject([{ ends: '2026-01-31T10:00:00Z' }])
   expect(paused.periods[0]).not.toHaveProperty('retrySince')
   one.resume(END + 2 * DAY_MS)
@@ -124,7 +124,39 @@ test('collection is paused: no cancellation and no failure, the period ends; the
   const { periods, renewal } = await known(END + 40 * DAY_MS)
   expect(periods).toMatchObject([{ ends: '2026-01-31T10:00:00Z' }, { begins: '2026-03-02T10:00:00Z' }])
   expect(periods[1]).not.toHaveProperty('isRenewal')
-  expect(renewal).toEqual({ autoRenews: true, gaveUp: false })
+  expect(renewal).toEqual({ autoRenews: true, isPaused: false, nextProduct: null, gaveUp: false })
+})
+
+test('a schedule with another product states what is planned, until it is released; a change that waits for its payment does, too', async () => {
+  const one = story()
+  one.subscribe(START)
+  const priced = (product: string) => ({ price: { id: `price_${product}`, object: 'price', product } })
+  const phases = [
+    { start_date: START / 1000, end_date: END / 1000, items: [priced('prod_pro')] },
+    { start_date: END / 1000, end_date: END / 1000 + 86_400, items: [priced('prod_pro')] },
+    { start_date: END / 1000 + 86_400, end_date: END / 1000 + 2 * 86_400, items: [priced('lite')] },
+  ]
+  const schedule = (status: string) =>
+    stage.fixture.server.subscription_schedules.set('sub_sched_1', {
+      id: 'sub_sched_1',
+      object: 'subscription_schedule',
+      status,
+      phases,
+    } as never)
+  const planned = async () => (await known(START + DAY_MS)).renewal.nextProduct
+  expect(await planned()).toBeNull()
+  one.set({ schedule: 'sub_sched_1' })
+  schedule('active')
+  expect(await planned()).toBe('lite')
+  schedule('released')
+  expect(await planned()).toBeNull()
+  one.set({ schedule: null, pending_update: { subscription_items: [priced('max')] } as never })
+  expect(await planned()).toBe('max')
+  one.set({ pending_update: null, schedule: 'sub_sched_1' })
+  const forbidden = { status: 403, body: { error: { type: 'invalid_request_error', code: 'x', message: 'x' } } }
+  stage.fixture.server.instead = ({ path }) => (path.includes('subscription_schedules') ? forbidden : undefined)
+  expect(await planned()).toBeUndefined()
+  stage.fixture.server.instead = () => undefined
 })
 
 test('a subscription whose trial ended without a payment method is paused, too', async () => {
@@ -133,5 +165,5 @@ test('a subscription whose trial ended without a payment method is paused, too',
   one.set({ status: 'paused' })
   const { periods, renewal } = await known(START + 8 * DAY_MS)
   expect(periods).toMatchObject([{ ends: '2026-01-08T10:00:00Z' }])
-  expect(renewal).toEqual({ gaveUp: false })
+  expect(renewal).toEqual({ isPaused: true, nextProduct: null, gaveUp: false })
 })

@@ -21,6 +21,8 @@ function transition(number: number, at: number): { renewal?: RenewalSaid; period
       return { period: { retrySince: secondOf(at), graceOverAt: null } }
     case 7:
       return { renewal: { autoRenews: true, gaveUp: false } }
+    case 10:
+      return { renewal: { isPaused: true } }
     case 12:
       return { renewal: { autoRenews: false }, period: { ends: secondOf(at) } }
     case 13:

@@ -73,6 +73,14 @@ export function lastPeriodStatement(link: ChainLink, line: OwnedLine, subject: s
   }
 }
 
+/** A pause begins at the end of a period: until a later end is known, an active subscription may be one whose pause Google does not show yet. */
+function pausedIn(state: State | null, { expiryTime }: OwnedLine, statedAt: number): boolean | null | undefined {
+  if (state === 'PAUSED') return true
+  if (state === 'CANCELED' || state === 'EXPIRED') return null
+  const goesOn = state === 'ACTIVE' && Date.parse(expiryTime ?? '') > statedAt
+  return goesOn || state === 'IN_GRACE_PERIOD' || state === 'ON_HOLD' ? false : undefined
+}
+
 /** Whether it goes on. Prepaid lines are never switched off: off would be a cancellation. The cancellation has its own time, which may lie before the refresh that brings it. */
 export function renewalStatements(link: ChainLink, line: OwnedLine, subject: string): RenewalStatement[] {
   if (isReplaced(link)) return []
@@ -83,6 +91,7 @@ export function renewalStatements(link: ChainLink, line: OwnedLine, subject: str
   const autoRenews = line.autoRenewingPlan === undefined || (state === 'PAUSED' && !isOn) ? undefined : isOn
   const said = stated<RenewalSaid>({
     autoRenews,
+    isPaused: pausedIn(state, line, statedAt),
     nextProduct: line.deferredItemReplacement?.productId ?? null,
     neverRenews: line.prepaidPlan !== undefined ? true : line.autoRenewingPlan ? false : undefined,
     gaveUp: state === null || state === 'CANCELED' ? undefined : state === 'EXPIRED',

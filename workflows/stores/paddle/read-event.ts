@@ -14,9 +14,17 @@ export function paddleAutoRenews({ status = '', scheduled_change }: PaddleSubscr
   return scheduled_change.action === 'cancel' ? false : undefined
 }
 
-/** What an event says of auto-renew at its own time, which the state of today does not show any more. */
+/** Null: a subscription that has ended is not paused any more, and was not resumed. */
+export function paddlePaused({ status = '' }: PaddleSubscription): boolean | null | undefined {
+  if (status === 'paused') return true
+  return GOES_ON.includes(status) ? false : status === 'canceled' ? null : undefined
+}
+
+/** What an event says of auto-renew and of a pause at its own time, which the state of today does not show any more. */
 function renewalSaid({ event_type, data }: PaddleEvent): RenewalSaid | null {
-  if (event_type === 'subscription.canceled') return { autoRenews: false, gaveUp: true }
+  if (event_type === 'subscription.canceled') return { autoRenews: false, gaveUp: true, isPaused: null }
+  if (event_type === 'subscription.paused') return { isPaused: true }
+  if (event_type === 'subscription.resumed') return { isPaused: false }
   if (event_type !== 'subscription.updated') return null
   const autoRenews = paddleAutoRenews(data as PaddleSubscription)
   return autoRenews === undefined ? null : { autoRenews }

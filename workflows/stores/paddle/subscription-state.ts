@@ -1,7 +1,7 @@
 import type { RenewalSaid, RenewalStatement } from '../../../domain/store-facts/statement.ts'
 import { secondOf, stated } from '../said.ts'
 import type { PaddleSubscription } from './answers.ts'
-import { paddleAutoRenews } from './read-event.ts'
+import { paddleAutoRenews, paddlePaused } from './read-event.ts'
 
 /** Paddle bills a renewal minutes after the end. */
 const BILLING_MS = 3_600_000
@@ -42,10 +42,14 @@ export function paddleRenewals(
   const common = { kind: 'renewal', origin: 'api', subject } as const
   const said = stated<RenewalSaid>({
     autoRenews: isOwned ? paddleAutoRenews(subscription) : false,
+    isPaused: paddlePaused(subscription),
     nextProduct,
     gaveUp: subscription.status === undefined ? undefined : isCanceled,
   })
   const canceledAt = Date.parse(subscription.canceled_at ?? '')
   const off = isCanceled && !Number.isNaN(canceledAt) ? [{ ...common, statedAt: canceledAt, said: { autoRenews: false } }] : []
-  return [...off, { ...common, statedAt, said }]
+  const pausedAt = Date.parse(subscription.paused_at ?? '')
+  const isPaused = subscription.status === 'paused' && pausedAt < statedAt
+  const paused = isPaused ? [{ ...common, statedAt: pausedAt, said: { isPaused: true } }] : []
+  return [...off, ...paused, { ...common, statedAt, said }]
 }

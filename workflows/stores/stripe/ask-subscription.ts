@@ -1,5 +1,6 @@
 import type Stripe from 'stripe'
 import { type AskedCharges, askCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
+import { askSchedule } from './planned-product.ts'
 import { allOf, expectObject, type StripeSession, unless } from './session.ts'
 
 export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }
@@ -9,6 +10,8 @@ export type KnownSubscription = {
   subscription: Stripe.Subscription
   items: Stripe.SubscriptionItem[]
   customer: Stripe.Customer | null
+  /** Undefined: it may not be read. */
+  schedule: Stripe.SubscriptionSchedule | null | undefined
   accountId: string | null
   invoices: KnownInvoice[]
   isWhole: boolean
@@ -42,7 +45,7 @@ export async function askStripeSubscription(session: StripeSession, id: string):
   const customer = typeof subscription.customer === 'string' || subscription.customer.deleted ? null : subscription.customer
   const common = { subscription, customer }
   if (!wasEverPaid(subscription))
-    return { ...common, items: [], accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
+    return { ...common, items: [], schedule: null, accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
   const items = await allOf(page => stripe.subscriptionItems.list({ subscription: id, ...page }), expectObject(subscription.items, 'list'))
   const { all, isWhole } = await allOf(page => stripe.invoices.list({ subscription: id, expand: ['data.payments'], ...page }))
   const charges: AskedCharges = await askCharges(session, subscription, all)
@@ -50,5 +53,6 @@ export async function askStripeSubscription(session: StripeSession, id: string):
   for (const invoice of all.sort(byCreation))
     invoices.push({ invoice, lines: await linesOf(session, invoice), payments: paymentsOf(invoice, charges) })
   const accountId = await accountOf(session, subscription, customer)
-  return { ...common, items: items.all, accountId, invoices, isWhole, statedAt: session.statedAt() }
+  const schedule = await askSchedule(session, subscription)
+  return { ...common, items: items.all, schedule, accountId, invoices, isWhole, statedAt: session.statedAt() }
 }

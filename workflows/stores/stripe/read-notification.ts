@@ -23,6 +23,12 @@ function switched({ type, object, before, at }: StripeEvent): RenewalStatement[]
   }
 }
 
+/** A pause of the collection, where the event says that it began or ended. */
+function paused({ type, object, before, at }: StripeEvent): RenewalStatement[] {
+  if (!type.startsWith('customer.subscription.') || !before || !('pause_collection' in before)) return []
+  return [{ kind: 'renewal', origin: 'push', subject: '', statedAt: at, said: { isPaused: object.pause_collection != null } }]
+}
+
 /**
  * The charge of a renewal has failed. Its invoice is the period after the one that has ended, and is named: once it is paid, billing retry ran from
  * that end. Until then the refresh finds the retry. An event without this name would be about the new period, which began before the charge failed.
@@ -42,7 +48,7 @@ export function readStripeNotification(recorded: RecordedNotification): Notifica
   const notification = signedStripeEvent(event)
   if (!notification) return { is: 'ignored', type: event.type }
   const { environment, lane } = notification
-  const statements = [...switched(event), ...failed(event, lane)]
+  const statements = [...switched(event), ...paused(event), ...failed(event, lane)]
   const report = { platform: 'stripe', lineage: lane, aliases: [], accountId: null, statements, notices: [], isWhole: false } as const
   const reports = statements.length > 0 ? [{ ...report, aliases: [], notices: [] }] : []
   return { is: 'read', environment, reports, refresh: true, promised: PAID.includes(event.type) ? 'period' : undefined }

@@ -3,12 +3,17 @@ import { stated } from '../said.ts'
 import type { KnownSubscription } from './ask-subscription.ts'
 import type { LineagePeriod } from './item-lineages.ts'
 import { hasFailed, isPaused, renewalInvoice } from './last-period.ts'
+import { plannedProduct } from './planned-product.ts'
 
 /**
  * Whether a lineage goes on. The cancellation and the end have times of their own, which may lie before the refresh that brings them. None of the
  * statements names a transaction: each is about the period in which its time lies, as those of events are.
  */
-export function stripeRenewalStatements(known: KnownSubscription, last: LineagePeriod, isOwned: boolean): RenewalStatement[] {
+export function stripeRenewalStatements(
+  known: KnownSubscription,
+  last: LineagePeriod,
+  { isOwned, isMain }: { isOwned: boolean; isMain: boolean },
+): RenewalStatement[] {
   const { subscription, statedAt } = known
   const { status, cancel_at, cancel_at_period_end, canceled_at, ended_at } = subscription
   const isEnded = status === 'canceled'
@@ -18,6 +23,8 @@ export function stripeRenewalStatements(known: KnownSubscription, last: LineageP
   // A pause is no cancellation.
   const said = stated<RenewalSaid>({
     autoRenews: isOff ? false : isPaused(subscription) ? undefined : true,
+    isPaused: isEnded ? null : isPaused(subscription),
+    nextProduct: isMain ? plannedProduct(known, last.product) : null,
     gaveUp: isEnded || status === 'unpaid' || (renewal?.status === 'uncollectible' && hasFailed(renewal)),
   })
   const at = (seconds: number | null, what: RenewalSaid): RenewalStatement[] =>

@@ -92,7 +92,7 @@ function reportOf(known: KnownSubscription, { lineage, isMain, periods }: ItemLi
     lineage,
     aliases: [],
     accountId,
-    statements: [...statements, ...stripeRenewalStatements(known, last, isOwned)],
+    statements: [...statements, ...stripeRenewalStatements(known, last, { isOwned, isMain })],
     notices: [],
     isWhole,
   }

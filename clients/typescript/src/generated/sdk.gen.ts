@@ -304,7 +304,7 @@ export const v4GetUserPurchase = <ThrowOnError extends boolean = true>(options: 
 /**
  * State what happened to a purchase
  *
- * Auto-renew, expiry, billing retry, grace period and refund of a purchase whose store is not connected. What was stated already says nothing again. 409 `conflict` for a verified purchase, for a shared one of another user, and for facts that belong to the last period of a subscription only.
+ * Auto-renew, pause, planned product, expiry, billing retry, grace period and refund of a purchase whose store is not connected. What was stated already says nothing again. 409 `conflict` for a verified purchase, for a shared one of another user, and for facts that belong to the last period of a subscription only.
  */
 export const v4UpdateUserPurchase = <ThrowOnError extends boolean = true>(options: Options<V4UpdateUserPurchaseData, ThrowOnError>) => (options.client ?? client).patch<V4UpdateUserPurchaseResponses, V4UpdateUserPurchaseErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],

@@ -3121,6 +3121,14 @@ export type PurchaseUpdate = {
      */
     is_auto_renewing?: boolean;
     /**
+     * Last period of a subscription only. Tells `subscription_paused`, and `subscription_resumed` after that. A period that begins ends a pause, too.
+     */
+    is_paused?: boolean;
+    /**
+     * Last period of a subscription only. The store's product that comes with the next period: tells `product_change_planned`; null after that tells `product_change_withdrawn`. 400 `invalid_product_id` when it is malformed; it need not be linked.
+     */
+    planned_product_id?: string | null;
+    /**
      * Subscriptions only; later than `purchased_at`.
      */
     expires_at?: string;
@@ -3163,6 +3171,14 @@ export type Purchase = {
      * True on the last period of a subscription while auto-renew is on, false on all others.
      */
     is_auto_renewing: boolean;
+    /**
+     * True on the last period of a subscription while it is paused, false on all others.
+     */
+    is_paused: boolean;
+    /**
+     * The store's product that is to come after this period, as the store names it; null where nothing is planned.
+     */
+    planned_product_id: string | null;
     store_data: StoreData;
     created_at: Time;
     /**
@@ -3878,6 +3894,8 @@ export type ConditionInput = {
      * | `install_date`, `last_seen` | day `2026-03-01` (UTC), date-time, or `-P30D`: that long before now |
      * | `subscription_state` | `none`, `trial`, `active`, `billing_retry`, `expired` |
      * | `auto_renew` | `on`, `off` (of the subscriptions that are not over), `none` without one |
+     * | `is_paused` | `1`, `true`, `0`, `false`: whether a subscription is paused, also after the end of its period |
+     * | `planned_product_id` | text: the store's product that comes next in a subscription that is not over |
      * | `property:<key>` | text; a number where both sides are decimal numbers |
      * | `purchases_count` | integer |
      * | `revenue_usd` | decimal |

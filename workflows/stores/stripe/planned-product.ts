@@ -1,0 +1,47 @@
+import type Stripe from 'stripe'
+import type { KnownSubscription } from './ask-subscription.ts'
+import { expectObject, type StripeSession, unless } from './session.ts'
+
+type Priced = { price?: Stripe.Price | Stripe.DeletedPrice | string | null }
+
+/** The product of a price, as far as the answer shows it. */
+function productOf({ price }: Priced): string[] {
+  const product = typeof price === 'object' && price !== null && 'product' in price ? price.product : null
+  if (product === null) return []
+  return [typeof product === 'string' ? product : product.id]
+}
+
+/**
+ * The schedule that changes the subscription in time; null: it has none. Undefined: the key of the project is not permitted to read schedules, so what is
+ * planned is not known.
+ */
+export async function askSchedule(
+  { stripe }: StripeSession,
+  { schedule }: Stripe.Subscription,
+): Promise<Stripe.SubscriptionSchedule | null | undefined> {
+  if (schedule === null || schedule === undefined) return null
+  if (typeof schedule !== 'string') return schedule
+  const asked = stripe.subscriptionSchedules.retrieve(schedule, { expand: ['phases.items.price'] })
+  const answer = await unless('unknown', unless('refused', asked))
+  return answer === null ? undefined : expectObject(answer, 'subscription_schedule')
+}
+
+/** What comes instead of `product` with a list of items; null: the product stays, or nothing comes instead of it. */
+function insteadOf(product: string, items: readonly Priced[], owned: readonly string[]): string | null {
+  const products = items.flatMap(productOf)
+  return products.includes(product) ? null : (products.find(one => !owned.includes(one)) ?? null)
+}
+
+/**
+ * The product that Stripe is to change to: that of a change which waits for its payment, else that of the first later phase of the schedule which has
+ * another one. Null: none. Undefined: it is not known.
+ */
+export function plannedProduct({ subscription, items, schedule, statedAt }: KnownSubscription, product: string): string | null | undefined {
+  const owned = items.flatMap(productOf)
+  const pending = insteadOf(product, subscription.pending_update?.subscription_items ?? [], owned)
+  if (pending !== null) return pending
+  if (schedule === undefined) return undefined
+  if (schedule === null || schedule.status !== 'active') return null
+  const later = schedule.phases.filter(({ start_date }) => start_date * 1000 > statedAt)
+  return later.map(({ items: of }) => insteadOf(product, of, owned)).find(found => found !== null) ?? null
+}
