@@ -1,15 +1,18 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { sixteenthsOfDuration } from '../facts/lengths.ts'
 import { type Page, pageOf } from '../page.ts'
 import { alreadyExists, type Detail, invalidFields, notFound, Refusal } from '../refusal.ts'
 
 type ProductType = 'subscription_with_promo' | 'subscription' | 'consumable' | 'lifetime'
-type ProductDuration = 'P1W' | 'P1M' | 'P3M' | 'P6M' | 'P1Y'
+/** Ten years, in sixteenths of a day. */
+const LONGEST = sixteenthsOfDuration('P10Y')
 
 /** The fields of a product that a caller sets, except its id. `type` is null on imported rows only. */
 type ProductFields = {
   type: ProductType | null
-  duration: ProductDuration | null
+  /** ISO 8601, of days, weeks, months and years. */
+  duration: string | null
   apple_product_id: string | null
   google_product_id: string | null
   google_base_plan_id: string | null
@@ -40,6 +43,7 @@ function checkFields({ type, duration, google_product_id, google_base_plan_id }:
   // Of an imported product without a type, the duration says whether it is a subscription.
   if (type !== null && !isSubscription && duration !== null)
     faults.push({ field: 'duration', message: 'must be null for consumable and lifetime' })
+  if (duration !== null && sixteenthsOfDuration(duration) > LONGEST) faults.push({ field: 'duration', message: 'must be at most ten years' })
   if (google_base_plan_id !== null && google_product_id === null)
     faults.push({ field: 'google_base_plan_id', message: 'needs google_product_id' })
   if (faults.length > 0) throw invalidFields(faults)
