@@ -43,7 +43,8 @@ function checkFields({ type, duration, google_product_id, google_base_plan_id }:
   // Of an imported product without a type, the duration says whether it is a subscription.
   if (type !== null && !isSubscription && duration !== null)
     faults.push({ field: 'duration', message: 'must be null for consumable and lifetime' })
-  if (duration !== null && sixteenthsOfDuration(duration) > LONGEST) faults.push({ field: 'duration', message: 'must be at most ten years' })
+  if (duration !== null && sixteenthsOfDuration(duration) > LONGEST)
+    faults.push({ field: 'duration', message: 'must be at most ten years' })
   if (google_base_plan_id !== null && google_product_id === null)
     faults.push({ field: 'google_base_plan_id', message: 'needs google_product_id' })
   if (faults.length > 0) throw invalidFields(faults)

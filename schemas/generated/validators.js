@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../main/node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -3714,7 +3714,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerProductList = validate39;
 var schema60 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/products"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Product" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ProductList" };
-var schema62 = { "type": "object", "required": ["object", "id", "url", "type", "duration", "apple_product_id", "google_product_id", "google_base_plan_id", "stripe_product_id", "paddle_product_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["product"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/products/.+$", "x-hint": "a path such as /v4/products/a1" }, "type": { "type": ["string", "null"], "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime", null] }, "duration": { "type": ["string", "null"], "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"] }, "google_product_id": { "type": ["string", "null"] }, "google_base_plan_id": { "type": ["string", "null"] }, "stripe_product_id": { "type": ["string", "null"] }, "paddle_product_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Product" };
+var schema62 = { "type": "object", "required": ["object", "id", "url", "type", "duration", "apple_product_id", "google_product_id", "google_base_plan_id", "stripe_product_id", "paddle_product_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["product"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/products/.+$", "x-hint": "a path such as /v4/products/a1" }, "type": { "type": ["string", "null"], "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime", null] }, "duration": { "type": ["string", "null"] }, "apple_product_id": { "type": ["string", "null"] }, "google_product_id": { "type": ["string", "null"] }, "google_base_plan_id": { "type": ["string", "null"] }, "stripe_product_id": { "type": ["string", "null"] }, "paddle_product_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Product" };
 var func36 = Object.prototype.hasOwnProperty;
 var pattern22 = new RegExp("^/v4/products/.+$", "u");
 function validate40(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -3938,8 +3938,11 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data4 === "P1W" || data4 === "P1M" || data4 === "P3M" || data4 === "P6M" || data4 === "P1Y" || data4 === null)) {
-        const err22 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/enum", keyword: "enum", params: { allowedValues: schema62.properties.duration.enum } };
+    }
+    if (data.apple_product_id !== void 0) {
+      let data5 = data.apple_product_id;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err22 = { instancePath: instancePath + "/apple_product_id", schemaPath: "#/properties/apple_product_id/type", keyword: "type", params: { type: schema62.properties.apple_product_id.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -3948,10 +3951,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.apple_product_id !== void 0) {
-      let data5 = data.apple_product_id;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err23 = { instancePath: instancePath + "/apple_product_id", schemaPath: "#/properties/apple_product_id/type", keyword: "type", params: { type: schema62.properties.apple_product_id.type } };
+    if (data.google_product_id !== void 0) {
+      let data6 = data.google_product_id;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err23 = { instancePath: instancePath + "/google_product_id", schemaPath: "#/properties/google_product_id/type", keyword: "type", params: { type: schema62.properties.google_product_id.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -3960,10 +3963,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.google_product_id !== void 0) {
-      let data6 = data.google_product_id;
-      if (typeof data6 !== "string" && data6 !== null) {
-        const err24 = { instancePath: instancePath + "/google_product_id", schemaPath: "#/properties/google_product_id/type", keyword: "type", params: { type: schema62.properties.google_product_id.type } };
+    if (data.google_base_plan_id !== void 0) {
+      let data7 = data.google_base_plan_id;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err24 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "#/properties/google_base_plan_id/type", keyword: "type", params: { type: schema62.properties.google_base_plan_id.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -3972,10 +3975,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.google_base_plan_id !== void 0) {
-      let data7 = data.google_base_plan_id;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "#/properties/google_base_plan_id/type", keyword: "type", params: { type: schema62.properties.google_base_plan_id.type } };
+    if (data.stripe_product_id !== void 0) {
+      let data8 = data.stripe_product_id;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err25 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "#/properties/stripe_product_id/type", keyword: "type", params: { type: schema62.properties.stripe_product_id.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -3984,10 +3987,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.stripe_product_id !== void 0) {
-      let data8 = data.stripe_product_id;
-      if (typeof data8 !== "string" && data8 !== null) {
-        const err26 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "#/properties/stripe_product_id/type", keyword: "type", params: { type: schema62.properties.stripe_product_id.type } };
+    if (data.paddle_product_id !== void 0) {
+      let data9 = data.paddle_product_id;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err26 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "#/properties/paddle_product_id/type", keyword: "type", params: { type: schema62.properties.paddle_product_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -3996,23 +3999,20 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.paddle_product_id !== void 0) {
-      let data9 = data.paddle_product_id;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err27 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "#/properties/paddle_product_id/type", keyword: "type", params: { type: schema62.properties.paddle_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
-        }
-        errors++;
-      }
-    }
     if (data.created_at !== void 0) {
       let data10 = data.created_at;
       if (typeof data10 === "string") {
         if (!formats0(data10)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err27 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data10)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -4020,21 +4020,12 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data10)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
       } else {
-        const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err30];
+          vErrors = [err29];
         } else {
-          vErrors.push(err30);
+          vErrors.push(err29);
         }
         errors++;
       }
@@ -4043,7 +4034,16 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
       let data11 = data.updated_at;
       if (typeof data11 === "string") {
         if (!formats0(data11)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err30 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data11)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -4051,31 +4051,22 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data11)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err32];
-          } else {
-            vErrors.push(err32);
-          }
-          errors++;
-        }
       } else {
-        const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err33];
+          vErrors = [err32];
         } else {
-          vErrors.push(err33);
+          vErrors.push(err32);
         }
         errors++;
       }
     }
   } else {
-    const err34 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err34];
+      vErrors = [err33];
     } else {
-      vErrors.push(err34);
+      vErrors.push(err33);
     }
     errors++;
   }
@@ -4456,7 +4447,8 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerProduct = validate40;
 var v4CreateProductBody = validate43;
-var schema69 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "default": null, "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductInput" };
+var schema69 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "default": null, "maxLength": 20, "pattern": "^P(?=[1-9])([1-9][0-9]?Y)?([1-9][0-9]{0,2}M)?([1-9][0-9]{0,2}W)?([1-9][0-9]{0,3}D)?$", "x-hint": "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D", "format": "text" }, "apple_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductInput" };
+var pattern27 = new RegExp("^P(?=[1-9])([1-9][0-9]?Y)?([1-9][0-9]{0,2}M)?([1-9][0-9]{0,2}W)?([1-9][0-9]{0,3}D)?$", "u");
 function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4589,28 +4581,27 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (!(data2 === "P1W" || data2 === "P1M" || data2 === "P3M" || data2 === "P6M" || data2 === "P1Y" || data2 === null)) {
-      const err11 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/enum", keyword: "enum", params: { allowedValues: schema69.properties.duration.enum } };
-      if (vErrors === null) {
-        vErrors = [err11];
-      } else {
-        vErrors.push(err11);
+    if (typeof data2 === "string") {
+      if (func2(data2) > 20) {
+        const err11 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/maxLength", keyword: "maxLength", params: { limit: 20 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
       }
-      errors++;
-    }
-    let data3 = data.apple_product_id;
-    if (typeof data3 !== "string" && data3 !== null) {
-      const err12 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/type", keyword: "type", params: { type: schema69.properties.apple_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err12];
-      } else {
-        vErrors.push(err12);
+      if (!formats4(data2)) {
+        const err12 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data3 === "string") {
-      if (func2(data3) > 255) {
-        const err13 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!pattern27.test(data2)) {
+        const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D" } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -4618,17 +4609,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data3) < 1) {
-        const err14 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
+    }
+    let data3 = data.apple_product_id;
+    if (typeof data3 !== "string" && data3 !== null) {
+      const err14 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/type", keyword: "type", params: { type: schema69.properties.apple_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
       }
-      if (!formats4(data3)) {
-        const err15 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data3 === "string") {
+      if (func2(data3) > 255) {
+        const err15 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -4636,20 +4630,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data4 = data.google_product_id;
-    if (typeof data4 !== "string" && data4 !== null) {
-      const err16 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/type", keyword: "type", params: { type: schema69.properties.google_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err16];
-      } else {
-        vErrors.push(err16);
+      if (func2(data3) < 1) {
+        const err16 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data4 === "string") {
-      if (func2(data4) > 255) {
-        const err17 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data3)) {
+        const err17 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -4657,17 +4648,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data4) < 1) {
-        const err18 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
+    }
+    let data4 = data.google_product_id;
+    if (typeof data4 !== "string" && data4 !== null) {
+      const err18 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/type", keyword: "type", params: { type: schema69.properties.google_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err18];
+      } else {
+        vErrors.push(err18);
       }
-      if (!formats4(data4)) {
-        const err19 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data4 === "string") {
+      if (func2(data4) > 255) {
+        const err19 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -4675,20 +4669,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data5 = data.google_base_plan_id;
-    if (typeof data5 !== "string" && data5 !== null) {
-      const err20 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/type", keyword: "type", params: { type: schema69.properties.google_base_plan_id.type } };
-      if (vErrors === null) {
-        vErrors = [err20];
-      } else {
-        vErrors.push(err20);
+      if (func2(data4) < 1) {
+        const err20 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data5 === "string") {
-      if (func2(data5) > 255) {
-        const err21 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data4)) {
+        const err21 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -4696,17 +4687,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data5) < 1) {
-        const err22 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
+    }
+    let data5 = data.google_base_plan_id;
+    if (typeof data5 !== "string" && data5 !== null) {
+      const err22 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/type", keyword: "type", params: { type: schema69.properties.google_base_plan_id.type } };
+      if (vErrors === null) {
+        vErrors = [err22];
+      } else {
+        vErrors.push(err22);
       }
-      if (!formats4(data5)) {
-        const err23 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data5 === "string") {
+      if (func2(data5) > 255) {
+        const err23 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -4714,20 +4708,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data6 = data.stripe_product_id;
-    if (typeof data6 !== "string" && data6 !== null) {
-      const err24 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/type", keyword: "type", params: { type: schema69.properties.stripe_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err24];
-      } else {
-        vErrors.push(err24);
+      if (func2(data5) < 1) {
+        const err24 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data6 === "string") {
-      if (func2(data6) > 255) {
-        const err25 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data5)) {
+        const err25 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -4735,17 +4726,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data6) < 1) {
-        const err26 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
+    }
+    let data6 = data.stripe_product_id;
+    if (typeof data6 !== "string" && data6 !== null) {
+      const err26 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/type", keyword: "type", params: { type: schema69.properties.stripe_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err26];
+      } else {
+        vErrors.push(err26);
       }
-      if (!formats4(data6)) {
-        const err27 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data6 === "string") {
+      if (func2(data6) > 255) {
+        const err27 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -4753,20 +4747,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data7 = data.paddle_product_id;
-    if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/type", keyword: "type", params: { type: schema69.properties.paddle_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err28];
-      } else {
-        vErrors.push(err28);
+      if (func2(data6) < 1) {
+        const err28 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data7 === "string") {
-      if (func2(data7) > 255) {
-        const err29 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data6)) {
+        const err29 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -4774,17 +4765,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data7) < 1) {
-        const err30 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err30];
-        } else {
-          vErrors.push(err30);
-        }
-        errors++;
+    }
+    let data7 = data.paddle_product_id;
+    if (typeof data7 !== "string" && data7 !== null) {
+      const err30 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/type", keyword: "type", params: { type: schema69.properties.paddle_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err30];
+      } else {
+        vErrors.push(err30);
       }
-      if (!formats4(data7)) {
-        const err31 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data7 === "string") {
+      if (func2(data7) > 255) {
+        const err31 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -4792,13 +4786,31 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
+      if (func2(data7) < 1) {
+        const err32 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+      if (!formats4(data7)) {
+        const err33 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
     }
   } else {
-    const err32 = { instancePath, schemaPath: "input:ProductInput/type", keyword: "type", params: { type: "object" } };
+    const err34 = { instancePath, schemaPath: "input:ProductInput/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err32];
+      vErrors = [err34];
     } else {
-      vErrors.push(err32);
+      vErrors.push(err34);
     }
     errors++;
   }
@@ -4893,7 +4905,7 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateProductBody = validate45;
-var schema72 = { "type": "object", "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductChanges" };
+var schema72 = { "type": "object", "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "maxLength": 20, "pattern": "^P(?=[1-9])([1-9][0-9]?Y)?([1-9][0-9]{0,2}M)?([1-9][0-9]{0,2}W)?([1-9][0-9]{0,3}D)?$", "x-hint": "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D", "format": "text" }, "apple_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductChanges" };
 function validate45(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4942,30 +4954,27 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data1 === "P1W" || data1 === "P1M" || data1 === "P3M" || data1 === "P6M" || data1 === "P1Y" || data1 === null)) {
-        const err4 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/enum", keyword: "enum", params: { allowedValues: schema72.properties.duration.enum } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
+      if (typeof data1 === "string") {
+        if (func2(data1) > 20) {
+          const err4 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/maxLength", keyword: "maxLength", params: { limit: 20 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.apple_product_id !== void 0) {
-      let data2 = data.apple_product_id;
-      if (typeof data2 !== "string" && data2 !== null) {
-        const err5 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/type", keyword: "type", params: { type: schema72.properties.apple_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
+        if (!formats4(data1)) {
+          const err5 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (typeof data2 === "string") {
-        if (func2(data2) > 255) {
-          const err6 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (!pattern27.test(data1)) {
+          const err6 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -4973,21 +4982,44 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data2) < 1) {
-          const err7 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
+      }
+    }
+    if (data.apple_product_id !== void 0) {
+      let data2 = data.apple_product_id;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err7 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/type", keyword: "type", params: { type: schema72.properties.apple_product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
         }
-        if (!formats4(data2)) {
-          const err8 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
+        errors++;
+      }
+      if (typeof data2 === "string") {
+        if (func2(data2) > 255) {
+          const err8 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
             vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err9 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (!formats4(data2)) {
+          const err10 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
           }
           errors++;
         }
@@ -4996,39 +5028,39 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.google_product_id !== void 0) {
       let data3 = data.google_product_id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/type", keyword: "type", params: { type: schema72.properties.google_product_id.type } };
+        const err11 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/type", keyword: "type", params: { type: schema72.properties.google_product_id.type } };
         if (vErrors === null) {
-          vErrors = [err9];
+          vErrors = [err11];
         } else {
-          vErrors.push(err9);
+          vErrors.push(err11);
         }
         errors++;
       }
       if (typeof data3 === "string") {
         if (func2(data3) > 255) {
-          const err10 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        if (func2(data3) < 1) {
-          const err11 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-        if (!formats4(data3)) {
-          const err12 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
+          const err12 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
             vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err13 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!formats4(data3)) {
+          const err14 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
           }
           errors++;
         }
@@ -5037,39 +5069,39 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.google_base_plan_id !== void 0) {
       let data4 = data.google_base_plan_id;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err13 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/type", keyword: "type", params: { type: schema72.properties.google_base_plan_id.type } };
+        const err15 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/type", keyword: "type", params: { type: schema72.properties.google_base_plan_id.type } };
         if (vErrors === null) {
-          vErrors = [err13];
+          vErrors = [err15];
         } else {
-          vErrors.push(err13);
+          vErrors.push(err15);
         }
         errors++;
       }
       if (typeof data4 === "string") {
         if (func2(data4) > 255) {
-          const err14 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-        if (func2(data4) < 1) {
-          const err15 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!formats4(data4)) {
-          const err16 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
+          const err16 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
             vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (func2(data4) < 1) {
+          const err17 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (!formats4(data4)) {
+          const err18 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
           }
           errors++;
         }
@@ -5078,39 +5110,39 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.stripe_product_id !== void 0) {
       let data5 = data.stripe_product_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err17 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/type", keyword: "type", params: { type: schema72.properties.stripe_product_id.type } };
+        const err19 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/type", keyword: "type", params: { type: schema72.properties.stripe_product_id.type } };
         if (vErrors === null) {
-          vErrors = [err17];
+          vErrors = [err19];
         } else {
-          vErrors.push(err17);
+          vErrors.push(err19);
         }
         errors++;
       }
       if (typeof data5 === "string") {
         if (func2(data5) > 255) {
-          const err18 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-        if (func2(data5) < 1) {
-          const err19 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-        if (!formats4(data5)) {
-          const err20 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
+          const err20 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
             vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err21 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats4(data5)) {
+          const err22 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
           }
           errors++;
         }
@@ -5119,35 +5151,17 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.paddle_product_id !== void 0) {
       let data6 = data.paddle_product_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err21 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/type", keyword: "type", params: { type: schema72.properties.paddle_product_id.type } };
+        const err23 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/type", keyword: "type", params: { type: schema72.properties.paddle_product_id.type } };
         if (vErrors === null) {
-          vErrors = [err21];
+          vErrors = [err23];
         } else {
-          vErrors.push(err21);
+          vErrors.push(err23);
         }
         errors++;
       }
       if (typeof data6 === "string") {
         if (func2(data6) > 255) {
-          const err22 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (func2(data6) < 1) {
-          const err23 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-        if (!formats4(data6)) {
-          const err24 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+          const err24 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -5155,14 +5169,32 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+        if (func2(data6) < 1) {
+          const err25 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (!formats4(data6)) {
+          const err26 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
       }
     }
   } else {
-    const err25 = { instancePath, schemaPath: "input:ProductChanges/type", keyword: "type", params: { type: "object" } };
+    const err27 = { instancePath, schemaPath: "input:ProductChanges/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err25];
+      vErrors = [err27];
     } else {
-      vErrors.push(err25);
+      vErrors.push(err27);
     }
     errors++;
   }
@@ -5170,14 +5202,14 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerPurchaseList = validate46;
-var pattern28 = new RegExp("^/v4/users/.+/purchases$", "u");
+var pattern30 = new RegExp("^/v4/users/.+/purchases$", "u");
 var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
 var schema76 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
 var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableExtensionTime" };
-var pattern29 = new RegExp("^[0-9]{1,19}$", "u");
-var pattern30 = new RegExp("^/v4/users/.+/purchases/[0-9]+$", "u");
-var pattern31 = new RegExp("^[A-Z]{3}$", "u");
-var pattern32 = new RegExp("^[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern31 = new RegExp("^[0-9]{1,19}$", "u");
+var pattern32 = new RegExp("^/v4/users/.+/purchases/[0-9]+$", "u");
+var pattern33 = new RegExp("^[A-Z]{3}$", "u");
+var pattern34 = new RegExp("^[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
 var schema82 = { "type": "object", "required": ["purchase_token", "order_id", "product_id", "base_plan_id"], "additionalProperties": false, "properties": { "purchase_token": { "type": "string" }, "order_id": { "type": ["string", "null"] }, "product_id": { "type": "string" }, "base_plan_id": { "type": ["string", "null"] } }, "$id": "answer:PlayStoreData" };
 var schema84 = { "type": "object", "required": ["transaction_id", "product_id", "type", "subscription_id"], "additionalProperties": false, "properties": { "transaction_id": { "type": "string" }, "product_id": { "type": "string" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": ["string", "null"] } }, "$id": "answer:PaddleData" };
 function validate48(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -5820,7 +5852,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 === "string") {
-        if (!pattern29.test(data1)) {
+        if (!pattern31.test(data1)) {
           const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -5842,7 +5874,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern30.test(data2)) {
+        if (!pattern32.test(data2)) {
           const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -5929,7 +5961,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.currency !== void 0) {
       let data6 = data.currency;
       if (typeof data6 === "string") {
-        if (!pattern31.test(data6)) {
+        if (!pattern33.test(data6)) {
           const err35 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err35];
@@ -5951,7 +5983,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.price !== void 0) {
       let data7 = data.price;
       if (typeof data7 === "string") {
-        if (!pattern32.test(data7)) {
+        if (!pattern34.test(data7)) {
           const err37 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err37];
@@ -6365,7 +6397,7 @@ function validate46(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern28.test(data1)) {
+        if (!pattern30.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -6665,8 +6697,8 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
 var answerPurchase = validate47;
 var v4CreatePurchaseBody = validate52;
 var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
-var pattern41 = new RegExp("^[A-Za-z]{3}$", "u");
-var pattern43 = new RegExp("^[A-Z]{2}$", "u");
+var pattern43 = new RegExp("^[A-Za-z]{3}$", "u");
+var pattern45 = new RegExp("^[A-Z]{2}$", "u");
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -7352,7 +7384,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern41.test(data0)) {
+        if (!pattern43.test(data0)) {
           const err2 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -7383,7 +7415,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern32.test(data1)) {
+        if (!pattern34.test(data1)) {
           const err5 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -7507,7 +7539,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!pattern43.test(data7)) {
+      if (!pattern45.test(data7)) {
         const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -7708,7 +7740,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern29.test(data1)) {
+        if (!pattern31.test(data1)) {
           const err9 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -7880,7 +7912,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern32.test(data5)) {
+        if (!pattern34.test(data5)) {
           const err12 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -7906,7 +7938,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
 var answerOfferingList = validate65;
 var schema114 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/offerings"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Offering" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:OfferingList" };
 var schema116 = { "type": "object", "required": ["object", "id", "url", "tag", "product_ids", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["offering"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/offerings/.+$", "x-hint": "a path such as /v4/offerings/a1" }, "tag": { "type": ["integer", "null"], "minimum": -32768, "maximum": 32767 }, "product_ids": { "type": "array", "items": { "type": "string", "minLength": 1 } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Offering" };
-var pattern47 = new RegExp("^/v4/offerings/.+$", "u");
+var pattern49 = new RegExp("^/v4/offerings/.+$", "u");
 function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -8032,7 +8064,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern47.test(data2)) {
+        if (!pattern49.test(data2)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/offerings/a1" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -8371,7 +8403,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4ListOfferingsQuery = validate68;
-var pattern50 = new RegExp("^[a-zA-Z0-9._:\\- ]+$", "u");
+var pattern52 = new RegExp("^[a-zA-Z0-9._:\\- ]+$", "u");
 function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -8451,7 +8483,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern50.test(data1)) {
+        if (!pattern52.test(data1)) {
           const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -8485,7 +8517,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
 var answerOffering = validate66;
 var v4CreateOfferingBody = validate69;
 var schema123 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "x-hint": "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as spring_sale", "format": "text" }, "tag": { "type": ["integer", "null"], "default": null, "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_ids": { "type": "array", "default": [], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:OfferingInput" };
-var pattern51 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "u");
+var pattern53 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "u");
 function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -8547,7 +8579,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern51.test(data0)) {
+        if (!pattern53.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -8769,7 +8801,7 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern50.test(data0)) {
+        if (!pattern52.test(data0)) {
           const err5 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -8975,7 +9007,7 @@ var schema129 = { "type": "object", "required": ["object", "id", "url", "externa
 var schema130 = { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:CustomerEnvironmentNumber" };
 var schema131 = { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"], "$id": "answer:CustomerStatus" };
 var schema136 = { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", "Paddle", null], "$id": "answer:TargetPlatform" };
-var pattern53 = new RegExp("^/v4/customers/.+$", "u");
+var pattern55 = new RegExp("^/v4/customers/.+$", "u");
 function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -9218,7 +9250,7 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern53.test(data2)) {
+        if (!pattern55.test(data2)) {
           const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -10212,7 +10244,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerMetrics = validate76;
 var schema140 = { "type": "object", "required": ["object", "url", "active_subscribers", "active_trials", "billing_retry", "canceled_trials", "churned_subscribers", "clients_with_event", "avg_payment_count", "avg_price", "sales"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_metrics"] }, "url": { "type": "string", "enum": ["/v4/customers/metrics"] }, "active_subscribers": { "$ref": "answer:CountText" }, "active_trials": { "$ref": "answer:CountText" }, "billing_retry": { "$ref": "answer:CountText" }, "canceled_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "churned_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "clients_with_event": { "$ref": "answer:CountText" }, "avg_payment_count": { "type": "number" }, "avg_price": { "type": "number" }, "sales": { "type": "number" } }, "$id": "answer:CustomerMetrics" };
-var pattern59 = new RegExp("^[0-9]+$", "u");
+var pattern61 = new RegExp("^[0-9]+$", "u");
 function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -10373,7 +10405,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.active_subscribers !== void 0) {
       let data2 = data.active_subscribers;
       if (typeof data2 === "string") {
-        if (!pattern59.test(data2)) {
+        if (!pattern61.test(data2)) {
           const err16 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -10395,7 +10427,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.active_trials !== void 0) {
       let data3 = data.active_trials;
       if (typeof data3 === "string") {
-        if (!pattern59.test(data3)) {
+        if (!pattern61.test(data3)) {
           const err18 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -10417,7 +10449,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.billing_retry !== void 0) {
       let data4 = data.billing_retry;
       if (typeof data4 === "string") {
-        if (!pattern59.test(data4)) {
+        if (!pattern61.test(data4)) {
           const err20 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -10503,7 +10535,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.clients_with_event !== void 0) {
       let data7 = data.clients_with_event;
       if (typeof data7 === "string") {
-        if (!pattern59.test(data7)) {
+        if (!pattern61.test(data7)) {
           const err28 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -11864,7 +11896,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern53.test(data1)) {
+        if (!pattern55.test(data1)) {
           const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -11990,7 +12022,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerPermissionList = validate86;
 var schema163 = { "type": "object", "required": ["id", "source", "active", "started_at", "expires_at", "product_id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "source": { "type": "string", "enum": ["apple", "google", "stripe", "paddle", "manual", "unknown"] }, "active": { "type": "boolean" }, "started_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "expires_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_id": { "type": ["string", "null"] } }, "$id": "answer:HeldPermission" };
-var pattern68 = new RegExp("^/v4/customers/.+/permissions$", "u");
+var pattern70 = new RegExp("^/v4/customers/.+/permissions$", "u");
 function validate86(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -12067,7 +12099,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern68.test(data1)) {
+        if (!pattern70.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/permissions" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -12343,7 +12375,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerPermission = validate87;
 var schema165 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$", "x-hint": "a path such as /v4/customers/a1/permissions/a1" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
-var pattern69 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
+var pattern71 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
 function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -12420,7 +12452,7 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern69.test(data1)) {
+        if (!pattern71.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/permissions/a1" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -12764,7 +12796,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerProperties = validate90;
 var schema171 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_properties"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/properties$", "x-hint": "a path such as /v4/customers/a1/properties" }, "data": { "$ref": "answer:CustomerPropertiesData" } }, "$id": "answer:CustomerProperties" };
-var pattern74 = new RegExp("^/v4/customers/.+/properties$", "u");
+var pattern76 = new RegExp("^/v4/customers/.+/properties$", "u");
 function validate91(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -13034,7 +13066,7 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern74.test(data1)) {
+        if (!pattern76.test(data1)) {
           const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/properties" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -13075,7 +13107,7 @@ var answerRemoteConfigurationList = validate93;
 var schema175 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/remote-configurations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:RemoteConfiguration" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:RemoteConfigurationList" };
 var schema177 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$", "x-hint": "a path such as /v4/remote-configurations/a1" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:RemoteConfiguration" };
 var schema178 = { "type": "string", "enum": ["draft", "active", "archived"], "$id": "answer:RemoteConfigurationStatus" };
-var pattern75 = new RegExp("^/v4/remote-configurations/.+$", "u");
+var pattern77 = new RegExp("^/v4/remote-configurations/.+$", "u");
 var schema180 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "answer:Comparator" };
 function validate95(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -13358,7 +13390,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern75.test(data2)) {
+        if (!pattern77.test(data2)) {
           const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -14302,7 +14334,7 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern75.test(data2)) {
+        if (!pattern77.test(data2)) {
           const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -14716,7 +14748,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerRemoteConfigurationPayload = validate109;
 var schema199 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload$", "x-hint": "a path such as /v4/remote-configurations/a1/payload" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationPayload" };
-var pattern83 = new RegExp("^/v4/remote-configurations/.+/payload$", "u");
+var pattern85 = new RegExp("^/v4/remote-configurations/.+/payload$", "u");
 function validate109(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -14793,7 +14825,7 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern83.test(data1)) {
+        if (!pattern85.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1/payload" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -14978,7 +15010,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
 var answerRemoteConfigurationPayloadMapping = validate113;
 var schema204 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload_mapping"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload-mapping$", "x-hint": "a path such as /v4/remote-configurations/a1/payload-mapping" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:PayloadTypes" } }, "$id": "answer:RemoteConfigurationPayloadMapping" };
 var schema205 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256 }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "answer:PayloadTypes" };
-var pattern84 = new RegExp("^/v4/remote-configurations/.+/payload-mapping$", "u");
+var pattern86 = new RegExp("^/v4/remote-configurations/.+/payload-mapping$", "u");
 function validate113(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -15055,7 +15087,7 @@ function validate113(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern84.test(data1)) {
+        if (!pattern86.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1/payload-mapping" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -15481,7 +15513,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerUserRemoteConfigurationList = validate118;
-var pattern87 = new RegExp("^/v4/users/.+/remote-configurations$", "u");
+var pattern89 = new RegExp("^/v4/users/.+/remote-configurations$", "u");
 var schema214 = { "type": "object", "required": ["object", "context_key", "payload", "source", "experiment"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_remote_configuration"] }, "context_key": { "type": ["string", "null"] }, "payload": { "$ref": "answer:JsonObject" }, "source": { "$ref": "answer:RemoteConfigurationSource" }, "experiment": { "$ref": "answer:RemoteConfigurationExperiment" } }, "$id": "answer:UserRemoteConfiguration" };
 var schema216 = { "type": ["object", "null"], "required": ["uid", "name", "assignment_type", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["remote_configuration", "experiment_control_group", "experiment_treatment_group"] } }, "$id": "answer:RemoteConfigurationSource" };
 var schema217 = { "type": ["object", "null"], "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "$ref": "answer:EvaluatedGroup" } }, "$id": "answer:RemoteConfigurationExperiment" };
@@ -16150,7 +16182,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern87.test(data1)) {
+        if (!pattern89.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/remote-configurations" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -16225,7 +16257,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
 var v4EvaluateUserRemoteConfigurationsBody = validate125;
 var schema222 = { "type": "object", "additionalProperties": false, "properties": { "context_keys": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": ["string", "null"], "maxLength": 256, "format": "text" }, "uniqueItems": true } }, "attributes": { "$ref": "input:EvaluationAttributes" }, "dry_run": { "type": "boolean", "default": false } }, "$id": "input:EvaluationInput" };
 var schema223 = { "type": "object", "additionalProperties": false, "properties": { "target_platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "country": { "type": "string", "pattern": "^[A-Za-z]{2}$", "x-hint": "a country code of two letters such as DE", "format": "text" }, "app_version": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:EvaluationAttributes" };
-var pattern88 = new RegExp("^[A-Za-z]{2}$", "u");
+var pattern90 = new RegExp("^[A-Za-z]{2}$", "u");
 function validate126(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -16421,7 +16453,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern88.test(data4)) {
+            if (!pattern90.test(data4)) {
               const err14 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err14];
@@ -16525,7 +16557,7 @@ function validate125(data, { instancePath = "", parentData, parentDataProperty, 
 var answerSegmentList = validate128;
 var schema224 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/segments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Segment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:SegmentList" };
 var schema226 = { "type": "object", "required": ["object", "id", "url", "name", "is_system", "conditions", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["segment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/segments/.+$", "x-hint": "a path such as /v4/segments/a1" }, "name": { "type": "string", "minLength": 1, "maxLength": 256 }, "is_system": { "type": "boolean" }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Segment" };
-var pattern89 = new RegExp("^/v4/segments/.+$", "u");
+var pattern91 = new RegExp("^/v4/segments/.+$", "u");
 function validate129(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -16660,7 +16692,7 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern89.test(data2)) {
+        if (!pattern91.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/segments/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -17161,7 +17193,7 @@ function validate132(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerSystemSegmentList = validate136;
-var pattern92 = new RegExp("^/v4/segments/system$", "u");
+var pattern94 = new RegExp("^/v4/segments/system$", "u");
 function validate136(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -17238,7 +17270,7 @@ function validate136(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern92.test(data1)) {
+        if (!pattern94.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/segments/system" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -18593,7 +18625,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var v4GetAnalyticsChartQuery = validate150;
 var schema246 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
-var pattern95 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
+var pattern97 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
 function validate150(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -18760,7 +18792,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -18900,7 +18932,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data8)) {
+        if (!pattern97.test(data8)) {
           const err28 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -20269,7 +20301,7 @@ var answerExperimentList = validate153;
 var schema250 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
 var schema252 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
 var schema253 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
-var pattern96 = new RegExp("^/v4/experiments/.+$", "u");
+var pattern98 = new RegExp("^/v4/experiments/.+$", "u");
 function validate154(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20485,7 +20517,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern96.test(data2)) {
+        if (!pattern98.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -21045,7 +21077,7 @@ function validate153(data, { instancePath = "", parentData, parentDataProperty, 
 var answerExperiment = validate154;
 var v4CreateExperimentBody = validate157;
 var schema261 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
-var pattern102 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
+var pattern104 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
 function validate158(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -21321,7 +21353,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern102.test(data7)) {
+      if (!pattern104.test(data7)) {
         const err25 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as main_paywall" } };
         if (vErrors === null) {
           vErrors = [err25];
@@ -22919,7 +22951,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data5)) {
+      if (!pattern33.test(data5)) {
         const err22 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err22];
@@ -23282,7 +23314,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern102.test(data7)) {
+        if (!pattern104.test(data7)) {
           const err23 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as main_paywall" } };
           if (vErrors === null) {
             vErrors = [err23];
@@ -23475,9 +23507,9 @@ function validate170(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExperimentGroupList = validate173;
-var pattern109 = new RegExp("^/v4/experiments/.+/groups$", "u");
+var pattern111 = new RegExp("^/v4/experiments/.+/groups$", "u");
 var schema279 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
-var pattern110 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
+var pattern112 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
 function validate174(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23639,7 +23671,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern110.test(data2)) {
+        if (!pattern112.test(data2)) {
           const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1/groups/a1" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -23918,7 +23950,7 @@ function validate173(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern109.test(data1)) {
+        if (!pattern111.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1/groups" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -24777,7 +24809,7 @@ var schema297 = { "type": "object", "required": ["object", "id", "url", "name", 
 var schema300 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
 var schema301 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
 var schema302 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
-var pattern117 = new RegExp("^/v4/screens/.+$", "u");
+var pattern119 = new RegExp("^/v4/screens/.+$", "u");
 function validate182(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -24930,7 +24962,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern117.test(data2)) {
+        if (!pattern119.test(data2)) {
           const err15 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -25298,8 +25330,8 @@ function validate181(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScreen = validate184;
 var schema307 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
-var pattern123 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
-var pattern124 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
+var pattern125 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
+var pattern126 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
 function validate184(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -25515,7 +25547,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern117.test(data2)) {
+        if (!pattern119.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -25743,7 +25775,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.prod_key !== void 0) {
       let data14 = data.prod_key;
       if (typeof data14 === "string") {
-        if (!pattern123.test(data14)) {
+        if (!pattern125.test(data14)) {
           const err43 = { instancePath: instancePath + "/prod_key", schemaPath: "#/properties/prod_key/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err43];
@@ -25765,7 +25797,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_key !== void 0) {
       let data15 = data.sandbox_key;
       if (typeof data15 === "string") {
-        if (!pattern124.test(data15)) {
+        if (!pattern126.test(data15)) {
           const err45 = { instancePath: instancePath + "/sandbox_key", schemaPath: "#/properties/sandbox_key/pattern", keyword: "pattern", params: { hint: "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err45];
@@ -27026,7 +27058,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -28036,7 +28068,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern117.test(data1)) {
+        if (!pattern119.test(data1)) {
           const err6 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -29932,7 +29964,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -30072,7 +30104,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data8)) {
+        if (!pattern97.test(data8)) {
           const err28 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -31751,7 +31783,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data3.date !== void 0) {
           let data4 = data3.date;
           if (typeof data4 === "string") {
-            if (!pattern95.test(data4)) {
+            if (!pattern97.test(data4)) {
               const err12 = { instancePath: instancePath + "/first_rate/date", schemaPath: "answer:AnalyticsRate/properties/date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
               if (vErrors === null) {
                 vErrors = [err12];
@@ -31827,7 +31859,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data6.date !== void 0) {
           let data7 = data6.date;
           if (typeof data7 === "string") {
-            if (!pattern95.test(data7)) {
+            if (!pattern97.test(data7)) {
               const err19 = { instancePath: instancePath + "/last_rate/date", schemaPath: "answer:AnalyticsRate/properties/date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -32385,7 +32417,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
             if (data21.day !== void 0) {
               let data22 = data21.day;
               if (typeof data22 === "string") {
-                if (!pattern95.test(data22)) {
+                if (!pattern97.test(data22)) {
                   const err46 = { instancePath: instancePath + "/changed_since/" + i3 + "/day", schemaPath: "answer:AnalyticsLateDay/properties/day/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
                   if (vErrors === null) {
                     vErrors = [err46];
@@ -32975,7 +33007,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -33115,7 +33147,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data8)) {
+        if (!pattern97.test(data8)) {
           const err28 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -37207,7 +37239,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data8)) {
+      if (!pattern33.test(data8)) {
         const err24 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err24];
@@ -37237,7 +37269,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data9)) {
+        if (!pattern97.test(data9)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -40053,7 +40085,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data6)) {
+      if (!pattern33.test(data6)) {
         const err20 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err20];
@@ -40083,7 +40115,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data7)) {
+        if (!pattern97.test(data7)) {
           const err23 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err23];
@@ -41574,7 +41606,7 @@ var schema398 = { "type": "object", "required": ["object", "id", "url", "name", 
 var schema399 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
 var schema400 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
 var schema401 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
-var pattern142 = new RegExp("^/v4/analytics/views/.+$", "u");
+var pattern144 = new RegExp("^/v4/analytics/views/.+$", "u");
 function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -41745,7 +41777,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern142.test(data2)) {
+        if (!pattern144.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/analytics/views/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -42885,7 +42917,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
 var answerAnalyticsAnnotationList = validate247;
 var schema414 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
 var schema416 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
-var pattern146 = new RegExp("^/v4/analytics/annotations/.+$", "u");
+var pattern148 = new RegExp("^/v4/analytics/annotations/.+$", "u");
 function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -43029,7 +43061,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern146.test(data2)) {
+        if (!pattern148.test(data2)) {
           const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/analytics/annotations/a1" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -43817,7 +43849,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
 var answerEventList = validate253;
 var schema425 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
 var schema427 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
-var pattern150 = new RegExp("^/v4/events/.+$", "u");
+var pattern152 = new RegExp("^/v4/events/.+$", "u");
 function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -43952,7 +43984,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern150.test(data2)) {
+        if (!pattern152.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/events/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -45222,10 +45254,10 @@ var answerExport = validate264;
 var schema438 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
 var schema443 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
 var schema444 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern154 = new RegExp("^/v4/exports/.+$", "u");
-var pattern159 = new RegExp("^https?://", "u");
+var pattern156 = new RegExp("^/v4/exports/.+$", "u");
+var pattern161 = new RegExp("^https?://", "u");
 var schema445 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern161 = new RegExp("^[0-9a-f]{64}$", "u");
+var pattern163 = new RegExp("^[0-9a-f]{64}$", "u");
 function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -45372,7 +45404,7 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern161.test(data2)) {
+        if (!pattern163.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -45788,7 +45820,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern154.test(data2)) {
+        if (!pattern156.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -45986,7 +46018,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern159.test(data9)) {
+        if (!pattern161.test(data9)) {
           const err43 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err43];
@@ -46835,8 +46867,8 @@ var answerScheduledReportList = validate273;
 var schema457 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
 var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
 var schema460 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
-var pattern163 = new RegExp("^/v4/scheduled-reports/.+$", "u");
-var pattern164 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
+var pattern165 = new RegExp("^/v4/scheduled-reports/.+$", "u");
+var pattern166 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
 function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47106,7 +47138,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern163.test(data2)) {
+        if (!pattern165.test(data2)) {
           const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -47159,7 +47191,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data4 = data.send_at;
       if (typeof data4 === "string") {
-        if (!pattern164.test(data4)) {
+        if (!pattern166.test(data4)) {
           const err33 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -48139,7 +48171,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern164.test(data1)) {
+        if (!pattern166.test(data1)) {
           const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -49101,7 +49133,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerReportOperation = validate282;
 var schema475 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
-var pattern169 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
+var pattern171 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
 function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -49178,7 +49210,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern169.test(data1)) {
+        if (!pattern171.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -49233,7 +49265,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReportRunList = validate283;
 var schema478 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
-var pattern171 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
+var pattern173 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
 var schema481 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
 function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -49742,7 +49774,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern171.test(data2)) {
+        if (!pattern173.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -50274,7 +50306,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern169.test(data1)) {
+        if (!pattern171.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -50843,7 +50875,7 @@ var schema494 = { "type": "object", "required": ["object", "url", "data", "has_m
 var schema496 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
 var schema497 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
 var schema498 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern182 = new RegExp("^/v4/integrations/.+$", "u");
+var pattern184 = new RegExp("^/v4/integrations/.+$", "u");
 function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -51059,7 +51091,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern182.test(data2)) {
+        if (!pattern184.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -52250,10 +52282,10 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
 var answerIntegrationConfig = validate302;
 var schema516 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
 var schema518 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern190 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern191 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern192 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern194 = new RegExp("^whsec_", "u");
+var pattern192 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern193 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern194 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern196 = new RegExp("^whsec_", "u");
 function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -52375,7 +52407,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern190.test(data1)) {
+        if (!pattern192.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -52515,7 +52547,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern191.test(data6)) {
+            if (!pattern193.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -52569,7 +52601,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern192.test(key2)) {
+            if (!pattern194.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -52695,7 +52727,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern194.test(data11)) {
+        if (!pattern196.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -52870,7 +52902,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern191.test(data2)) {
+              if (!pattern193.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -52956,7 +52988,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern192.test(key2)) {
+            if (!pattern194.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -53079,7 +53111,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationTest = validate306;
 var schema526 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern197 = new RegExp("^/v4/integrations/.+/test$", "u");
+var pattern199 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -53174,7 +53206,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern197.test(data1)) {
+        if (!pattern199.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -53341,7 +53373,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern192.test(data0)) {
+      if (!pattern194.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -53372,10 +53404,10 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationDeliveryList = validate308;
-var pattern199 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var pattern201 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
 var schema531 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
 var schema532 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern200 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var pattern202 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
 var schema533 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -53816,7 +53848,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern200.test(data2)) {
+        if (!pattern202.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -54232,7 +54264,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern199.test(data1)) {
+        if (!pattern201.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -54842,7 +54874,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern199.test(data1)) {
+        if (!pattern201.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -55079,7 +55111,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern192.test(data3)) {
+              if (!pattern194.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -55239,13 +55271,13 @@ var answerAutomationList = validate318;
 var schema546 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
 var schema548 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
 var schema550 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern208 = new RegExp("^/v4/automations/.+$", "u");
+var pattern210 = new RegExp("^/v4/automations/.+$", "u");
 var schema551 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
 var schema552 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
 var schema553 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
 var schema555 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern209 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern210 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+var pattern211 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern212 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
 function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55310,7 +55342,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -55371,7 +55403,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -55403,7 +55435,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema558 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern212 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+var pattern214 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55477,7 +55509,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55520,7 +55552,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern212.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -55690,7 +55722,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55858,7 +55890,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data4)) {
+        if (!pattern212.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -56080,7 +56112,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56238,7 +56270,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56322,7 +56354,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema570 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern218 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+var pattern220 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -56396,7 +56428,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56457,7 +56489,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data2)) {
+        if (!pattern220.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -56615,7 +56647,7 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56763,7 +56795,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56920,7 +56952,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57021,7 +57053,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data3)) {
+        if (!pattern212.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -57118,7 +57150,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57270,7 +57302,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -57964,7 +57996,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern208.test(data2)) {
+        if (!pattern210.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58363,7 +58395,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58433,7 +58465,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -58547,7 +58579,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -58599,7 +58631,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58826,7 +58858,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59060,7 +59092,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data4)) {
+        if (!pattern212.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -59171,7 +59203,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59377,7 +59409,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59552,7 +59584,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59622,7 +59654,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data2)) {
+        if (!pattern220.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -59807,7 +59839,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59973,7 +60005,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60148,7 +60180,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60267,7 +60299,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data3)) {
+        if (!pattern212.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -60373,7 +60405,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60552,7 +60584,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -61556,7 +61588,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomationBacktest = validate389;
 var schema618 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern242 = new RegExp("^/v4/automations/.+/backtest$", "u");
+var pattern244 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -61678,7 +61710,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern242.test(data1)) {
+        if (!pattern244.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -62291,11 +62323,11 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunList = validate394;
-var pattern245 = new RegExp("^/v4/automations/.+/runs$", "u");
+var pattern247 = new RegExp("^/v4/automations/.+/runs$", "u");
 var schema625 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
 var schema629 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
 var schema630 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern246 = new RegExp("^/v4/automation-runs/.+$", "u");
+var pattern248 = new RegExp("^/v4/automation-runs/.+$", "u");
 function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -62623,7 +62655,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern246.test(data2)) {
+        if (!pattern248.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -62986,7 +63018,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern245.test(data1)) {
+        if (!pattern247.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -64121,7 +64153,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern246.test(data2)) {
+        if (!pattern248.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -64501,7 +64533,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
 var answerPushList = validate407;
 var schema655 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
 var schema657 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern263 = new RegExp("^/v4/pushes/.+$", "u");
+var pattern265 = new RegExp("^/v4/pushes/.+$", "u");
 function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -64672,7 +64704,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern263.test(data2)) {
+        if (!pattern265.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -65588,8 +65620,8 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
 var answerProjectSettings = validate414;
 var schema671 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
 var schema672 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern269 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern270 = new RegExp("^https://\\S+$", "u");
+var pattern271 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern272 = new RegExp("^https://\\S+$", "u");
 function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -65754,7 +65786,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.access_token !== void 0) {
       let data3 = data.access_token;
       if (typeof data3 === "string") {
-        if (!pattern123.test(data3)) {
+        if (!pattern125.test(data3)) {
           const err16 = { instancePath: instancePath + "/access_token", schemaPath: "#/properties/access_token/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -65776,7 +65808,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data4 = data.api_key;
       if (typeof data4 === "string") {
-        if (!pattern123.test(data4)) {
+        if (!pattern125.test(data4)) {
           const err18 = { instancePath: instancePath + "/api_key", schemaPath: "#/properties/api_key/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -65798,7 +65830,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern269.test(data5)) {
+        if (!pattern271.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -65838,7 +65870,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data6)) {
+        if (!pattern272.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -65870,7 +65902,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data7)) {
+        if (!pattern272.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -65981,7 +66013,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data1)) {
+        if (!pattern272.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -66022,7 +66054,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data2)) {
+        if (!pattern272.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -66058,7 +66090,7 @@ function validate415(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerRegeneratedSecret = validate418;
 var schema678 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern274 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+var pattern276 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -66147,7 +66179,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern274.test(data2)) {
+        if (!pattern276.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -69307,7 +69339,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data0)) {
+        if (!pattern212.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -69483,7 +69515,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
 var answerAuditEntryList = validate436;
 var schema725 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
 var schema727 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern283 = new RegExp("^/v4/audit-log/.+$", "u");
+var pattern285 = new RegExp("^/v4/audit-log/.+$", "u");
 var schema729 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
 var schema730 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
 function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -69735,7 +69767,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern283.test(data2)) {
+        if (!pattern285.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -70569,9 +70601,9 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var validateEventInput = validate442;
 var schema735 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern286 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern287 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern289 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern288 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern289 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern291 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
 function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -70645,7 +70677,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern286.test(data0)) {
+        if (!pattern288.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -70694,7 +70726,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern287.test(data1)) {
+        if (!pattern289.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -71186,7 +71218,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data18)) {
+        if (!pattern291.test(data18)) {
           const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err59];
@@ -71217,7 +71249,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern41.test(data19)) {
+        if (!pattern43.test(data19)) {
           const err62 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -71248,7 +71280,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data20)) {
+        if (!pattern291.test(data20)) {
           const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -71279,7 +71311,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data21)) {
+        if (!pattern291.test(data21)) {
           const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -71310,7 +71342,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern289.test(data22)) {
+        if (!pattern291.test(data22)) {
           const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err71];
@@ -71510,7 +71542,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern88.test(data29)) {
+            if (!pattern90.test(data29)) {
               const err90 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err90];

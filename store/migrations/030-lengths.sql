@@ -12,7 +12,7 @@ create table fact_lengths (
 );
 
 -- In sixteenths of a day: a month has 487 of them. So a month ÷ length is a quotient of whole numbers for every length.
-create function duration_16ths(duration text) returns int language sql immutable parallel safe return
+create function duration_16ths(duration text) returns int language sql immutable strict parallel safe return
   487 * (12 * coalesce(substring(duration from '([0-9]+)Y')::int, 0) + coalesce(substring(duration from '([0-9]+)M')::int, 0))
   + 16 * (7 * coalesce(substring(duration from '([0-9]+)W')::int, 0) + coalesce(substring(duration from '([0-9]+)D')::int, 0));
 

@@ -82,5 +82,7 @@ export function mrrAt(
   if (standing.state !== 'paid' && standing.state !== 'grace') return nothing
   const { transaction } = standing.period
   const money = converted(history, conversion, transaction)
-  return money === null ? { m: ZERO, unconverted: transaction } : { m: times(money, mrrFactor(history, transaction, subscription)), unconverted: null }
+  return money === null
+    ? { m: ZERO, unconverted: transaction }
+    : { m: times(money, mrrFactor(history, transaction, subscription)), unconverted: null }
 }
