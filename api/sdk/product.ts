@@ -4,7 +4,8 @@ import type { SdkPlatform } from './operation.ts'
 
 type Shown = components['schemas']['SdkProduct']
 
-const DURATION = { P1W: 0, P1M: 1, P3M: 2, P6M: 3, P1Y: 4 } as const
+/** The protocol has no numbers for other lengths. */
+const DURATION: Record<string, 0 | 1 | 2 | 3 | 4> = { P1W: 0, P1M: 1, P3M: 2, P6M: 3, P1Y: 4 }
 const [LIFETIME, UNKNOWN] = [5, -1] as const
 const [WITH_PROMO, SUBSCRIPTION, ONE_TIME, NOT_CONSUMED] = [0, 1, 2, 3] as const
 
@@ -38,6 +39,6 @@ export function sdkProduct(product: SoldProduct, platform: SdkPlatform): Shown {
     ...(store_id !== null && { store_id }),
     ...(platform === 'Android' && google_base_plan_id !== null && { base_plan_id: google_base_plan_id }),
     type: typeOf(product, platform),
-    duration: duration !== null ? DURATION[duration] : type === 'lifetime' ? LIFETIME : UNKNOWN,
+    duration: DURATION[duration ?? ''] ?? (type === 'lifetime' ? LIFETIME : UNKNOWN),
   }
 }

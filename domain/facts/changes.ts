@@ -1,25 +1,10 @@
 import { type Link, runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
-import { DAY_MS, LAST_MS, renewsAt } from '../subscriptions/period.ts'
-import type { Attribution, ChangeCause, ChangeSide, PeriodLength, SubscriptionChange } from './rows.ts'
+import { LAST_MS, renewsAt } from '../subscriptions/period.ts'
+import { lengthsOf } from './lengths.ts'
+import type { Attribution, ChangeCause, ChangeSide, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, millionths, type Source, seconds } from './sources.ts'
 import { cancelledAt, subscriptionKey } from './transactions.ts'
-
-const LONGEST: [days: number, length: PeriodLength][] = [
-  [10, 'P1W'],
-  [45, 'P1M'],
-  [75, 'P2M'],
-  [135, 'P3M'],
-  [270, 'P6M'],
-]
-
-/** By the length of its plan, else by its own in days; a period of unknown length counts as a month. */
-export function lengthOf({ begins, expires, purchase }: Pick<KnownPeriod, 'begins' | 'expires' | 'purchase'>): PeriodLength {
-  const plan = purchase?.plan
-  if (!plan && expires === null) return 'P1M'
-  const days = plan ? plan.days : (expires! - begins) / DAY_MS
-  return LONGEST.find(([most]) => days <= most)?.[1] ?? 'P1Y'
-}
 
 const NO_SIDE: ChangeSide = {
   state: 'none',
@@ -62,6 +47,7 @@ export function changesOf(
   sourceOf: (period: KnownPeriod) => Source,
 ): SubscriptionChange[] {
   const { links } = subscription
+  const lengthOf = lengthsOf(links.map(({ period }) => period))
   const states = subscription.timeline.map(({ at, state, endedAt }) => ({ at: endedAt ?? at, state, countsFrom: endedAt ? at : null }))
   const runs = runsOf(links).map(run => ({
     isPaid: run.some(({ period }) => period.paid),

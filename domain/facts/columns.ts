@@ -1,4 +1,4 @@
-import { CHANGE_CAUSE, type ChangeSide, type Facts, PERIOD_LENGTH, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
+import { CHANGE_CAUSE, type ChangeSide, type Facts, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
 
 export type ColumnValue = number | bigint | string | boolean | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
@@ -52,7 +52,7 @@ const sideColumns = (prefix: 'a' | 'b', side: (change: Change) => ChangeSide): C
   [`${prefix}_amount`, 'bigint', change => side(change).amount],
   [`${prefix}_usd_given`, 'bigint', change => side(change).usd_given],
   [`${prefix}_is_intro`, 'boolean', change => side(change).is_intro],
-  [`${prefix}_length`, 'smallint', change => (side(change).length === null ? null : PERIOD_LENGTH[side(change).length!])],
+  [`${prefix}_length`, 'smallint', change => side(change).length],
   [`${prefix}_bought_on`, 'int', change => side(change).bought_on],
   ...(['platform', 'product', 'currency', 'country', 'app_version', 'locale'] as const).map(name =>
     wordOf<Change>(`${prefix}_${name}`, change => side(change)[name]),

@@ -1,3 +1,5 @@
+import type { PeriodLength } from './lengths.ts'
+
 /**
  * The facts of one user, as the fold computes them and before their texts are replaced by the numbers of words. Times are Unix seconds,
  * amounts millionths of the currency, days are counted from 1970-01-01 (UTC). A text of null is unknown.
@@ -13,11 +15,6 @@ export type ChangeCause = keyof typeof CHANGE_CAUSE
 
 export const SUBSCRIPTION_STATE = { none: 0, trial: 1, paid: 2, grace: 3, retry: 4, ended: 5 } as const
 export type SideState = keyof typeof SUBSCRIPTION_STATE
-
-/** Lengths of periods by their number; the factor of a monthly amount in 336ths. */
-export const PERIOD_LENGTH = { P1W: 1, P1M: 2, P2M: 3, P3M: 4, P6M: 5, P1Y: 6 } as const
-export type PeriodLength = keyof typeof PERIOD_LENGTH
-export const MONTHLY_FACTOR: Record<PeriodLength, bigint> = { P1W: 1461n, P1M: 336n, P2M: 168n, P3M: 112n, P6M: 56n, P1Y: 28n }
 
 export type Place = { country: string | null; app_version: string | null; locale: string | null }
 /** First known values of the user. */

@@ -1,8 +1,21 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { differingUsers, type FactsOfUser, loadBeside } from './compare.ts'
+import { isUsualLength } from './lengths.ts'
 import { changeTable, type Stored, transactionTable, userTable } from './tables.ts'
 import { addWords, findWords } from './words.ts'
+
+/** Lengths other than the usual ones: readers need all that occur before they read. They stay. */
+async function addLengths(tx: Tx, environment: Environment, all: FactsOfUser[]): Promise<void> {
+  const lengths = all.flatMap(({ facts }) => (facts?.changes ?? []).flatMap(({ before, after }) => [before.length, after.length]))
+  const others = [...new Set(lengths.filter(length => length !== null && !isUsualLength(length)))]
+  if (others.length === 0) return
+  await tx.query({
+    name: 'add-fact-lengths',
+    text: 'insert into fact_lengths (environment, length) select $1, unnest($2::smallint[]) on conflict do nothing',
+    values: [environment, others],
+  })
+}
 
 /**
  * Raises the number by which readers find differences, and locks it until the commit: the order of the numbers is that of the commits. The last
@@ -32,6 +45,7 @@ export async function writeFacts(tx: Tx, environment: Environment, generation: n
   const found = await findWords(tx, environment, texts)
   const fresh = texts.filter(text => !found.has(text))
   for (const [text, no] of await addWords(tx, environment, seq, fresh)) found.set(text, no)
+  await addLengths(tx, environment, all)
   const isAsBefore = texts.every(text => words.get(text) === found.get(text))
   for (const [text, no] of found) words.set(text, no)
   const { users, gone, transactions, changes } = isAsBefore ? before : compare()

@@ -40,7 +40,7 @@ const BY_BILLING = ['purchase', 'refund'] as const
 const ALL = { summary: null, ofValues: null, about: 'purchases', segmented: true } as const
 
 const M =
-  'm = amount of the latest paid period × factor (P1W 1461⁄336, P1M 1, P2M ½, P3M ⅓, P6M ⅙, P1Y 1⁄12) while paid or in grace, auto-renew on'
+  'm = amount of the latest paid period × factor (a month of 365.25⁄12 days ÷ its length: P1W 1461⁄336, P1M 1, P2M ½, P3M ⅓, P6M ⅙, P1Y 1⁄12) while paid or in grace, auto-renew on'
 
 /**
  * The charts: the one table that answers, meta, documentation and tests use. In formulas t runs over transactions, s over subscriptions, u

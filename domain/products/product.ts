@@ -1,15 +1,22 @@
+import { Duration } from 'luxon'
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Page, pageOf } from '../page.ts'
 import { alreadyExists, type Detail, invalidFields, notFound, Refusal } from '../refusal.ts'
 
 type ProductType = 'subscription_with_promo' | 'subscription' | 'consumable' | 'lifetime'
-type ProductDuration = 'P1W' | 'P1M' | 'P3M' | 'P6M' | 'P1Y'
+const LONGEST_YEARS = 10
+/** Of months and years of mean length. */
+const yearsOf = (duration: string): number => {
+  const { years, months, weeks, days } = Duration.fromISO(duration)
+  return years + months / 12 + (7 * weeks + days) / 365.25
+}
 
 /** The fields of a product that a caller sets, except its id. `type` is null on imported rows only. */
 type ProductFields = {
   type: ProductType | null
-  duration: ProductDuration | null
+  /** ISO 8601, of days, weeks, months and years. */
+  duration: string | null
   apple_product_id: string | null
   google_product_id: string | null
   google_base_plan_id: string | null
@@ -40,6 +47,7 @@ function checkFields({ type, duration, google_product_id, google_base_plan_id }:
   // Of an imported product without a type, the duration says whether it is a subscription.
   if (type !== null && !isSubscription && duration !== null)
     faults.push({ field: 'duration', message: 'must be null for consumable and lifetime' })
+  if (duration !== null && yearsOf(duration) > LONGEST_YEARS) faults.push({ field: 'duration', message: 'must be at most ten years' })
   if (google_base_plan_id !== null && google_product_id === null)
     faults.push({ field: 'google_base_plan_id', message: 'needs google_product_id' })
   if (faults.length > 0) throw invalidFields(faults)

@@ -3630,7 +3630,7 @@ export interface components {
             currency: string | null;
             /** @description Price or refunded amount in the currency of the purchase. */
             amount: number | null;
-            /** @description Decimal. Exact, but for monthly amounts, which are multiples of 1⁄336: rounded at the 30th decimal. */
+            /** @description Decimal. Exact, but for monthly amounts, which are fractions: rounded at the 30th decimal. */
             contribution: string;
             purchase_id: string | null;
             event_id: string | null;
@@ -7052,12 +7052,11 @@ export interface components {
              */
             type: "subscription_with_promo" | "subscription" | "consumable" | "lifetime";
             /**
-             * @description Length of a period; required for subscriptions, null for one-time products.
+             * @description Length of a period, an ISO 8601 duration of days, weeks, months and years of at most ten years; required for subscriptions, null for one-time products.
              * @default null
              * @example P1M
-             * @enum {string|null}
              */
-            duration: "P1W" | "P1M" | "P3M" | "P6M" | "P1Y" | null;
+            duration: string | null;
             /**
              * @description Product id in App Store Connect.
              * @default null
@@ -7102,11 +7101,10 @@ export interface components {
              */
             type?: "subscription_with_promo" | "subscription" | "consumable" | "lifetime";
             /**
-             * @description Length of a period; required for subscriptions, null for one-time products.
+             * @description Length of a period, an ISO 8601 duration of days, weeks, months and years of at most ten years; required for subscriptions, null for one-time products.
              * @example P1M
-             * @enum {string|null}
              */
-            duration?: "P1W" | "P1M" | "P3M" | "P6M" | "P1Y" | null;
+            duration?: string | null;
             /**
              * @description Product id in App Store Connect.
              * @example com.example.pro.monthly
@@ -7160,11 +7158,8 @@ export interface components {
              * @enum {string|null}
              */
             type: "subscription_with_promo" | "subscription" | "consumable" | "lifetime" | null;
-            /**
-             * @description Length of a period; null for one-time products. The set may grow.
-             * @enum {string|null}
-             */
-            duration: "P1W" | "P1M" | "P3M" | "P6M" | "P1Y" | null;
+            /** @description Length of a period, an ISO 8601 duration of days, weeks, months and years; null for one-time products. */
+            duration: string | null;
             /** @description Product id in App Store Connect. */
             apple_product_id: string | null;
             /** @description Subscription or product id in Google Play. */

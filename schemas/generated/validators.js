@@ -35,52 +35,6 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// ../main/node_modules/fast-deep-equal/index.js
-var require_fast_deep_equal = __commonJS({
-  "../main/node_modules/fast-deep-equal/index.js"(exports, module) {
-    "use strict";
-    module.exports = function equal(a, b) {
-      if (a === b) return true;
-      if (a && b && typeof a == "object" && typeof b == "object") {
-        if (a.constructor !== b.constructor) return false;
-        var length, i, keys;
-        if (Array.isArray(a)) {
-          length = a.length;
-          if (length != b.length) return false;
-          for (i = length; i-- !== 0; )
-            if (!equal(a[i], b[i])) return false;
-          return true;
-        }
-        if (a.constructor === RegExp) return a.source === b.source && a.flags === b.flags;
-        if (a.valueOf !== Object.prototype.valueOf) return a.valueOf() === b.valueOf();
-        if (a.toString !== Object.prototype.toString) return a.toString() === b.toString();
-        keys = Object.keys(a);
-        length = keys.length;
-        if (length !== Object.keys(b).length) return false;
-        for (i = length; i-- !== 0; )
-          if (!Object.prototype.hasOwnProperty.call(b, keys[i])) return false;
-        for (i = length; i-- !== 0; ) {
-          var key = keys[i];
-          if (!equal(a[key], b[key])) return false;
-        }
-        return true;
-      }
-      return a !== a && b !== b;
-    };
-  }
-});
-
-// ../main/node_modules/ajv/dist/runtime/equal.js
-var require_equal = __commonJS({
-  "../main/node_modules/ajv/dist/runtime/equal.js"(exports) {
-    "use strict";
-    Object.defineProperty(exports, "__esModule", { value: true });
-    var equal = require_fast_deep_equal();
-    equal.code = 'require("ajv/dist/runtime/equal").default';
-    exports.default = equal;
-  }
-});
-
 // <stdin>
 var answerUser = validate10;
 var schema11 = { "type": "object", "required": ["object", "id", "url", "environment", "created_at", "identity_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/users/.+$", "x-hint": "a path such as /v4/users/a1" }, "environment": { "type": "string", "enum": ["prod", "sandbox"] }, "created_at": { "$ref": "answer:Time" }, "identity_id": { "type": ["string", "null"], "minLength": 1 } }, "$id": "answer:User" };
@@ -3760,7 +3714,7 @@ function validate38(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerProductList = validate39;
 var schema60 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/products"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Product" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ProductList" };
-var schema62 = { "type": "object", "required": ["object", "id", "url", "type", "duration", "apple_product_id", "google_product_id", "google_base_plan_id", "stripe_product_id", "paddle_product_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["product"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/products/.+$", "x-hint": "a path such as /v4/products/a1" }, "type": { "type": ["string", "null"], "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime", null] }, "duration": { "type": ["string", "null"], "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"] }, "google_product_id": { "type": ["string", "null"] }, "google_base_plan_id": { "type": ["string", "null"] }, "stripe_product_id": { "type": ["string", "null"] }, "paddle_product_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Product" };
+var schema62 = { "type": "object", "required": ["object", "id", "url", "type", "duration", "apple_product_id", "google_product_id", "google_base_plan_id", "stripe_product_id", "paddle_product_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["product"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/products/.+$", "x-hint": "a path such as /v4/products/a1" }, "type": { "type": ["string", "null"], "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime", null] }, "duration": { "type": ["string", "null"] }, "apple_product_id": { "type": ["string", "null"] }, "google_product_id": { "type": ["string", "null"] }, "google_base_plan_id": { "type": ["string", "null"] }, "stripe_product_id": { "type": ["string", "null"] }, "paddle_product_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Product" };
 var func36 = Object.prototype.hasOwnProperty;
 var pattern22 = new RegExp("^/v4/products/.+$", "u");
 function validate40(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -3984,8 +3938,11 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data4 === "P1W" || data4 === "P1M" || data4 === "P3M" || data4 === "P6M" || data4 === "P1Y" || data4 === null)) {
-        const err22 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/enum", keyword: "enum", params: { allowedValues: schema62.properties.duration.enum } };
+    }
+    if (data.apple_product_id !== void 0) {
+      let data5 = data.apple_product_id;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err22 = { instancePath: instancePath + "/apple_product_id", schemaPath: "#/properties/apple_product_id/type", keyword: "type", params: { type: schema62.properties.apple_product_id.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -3994,10 +3951,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.apple_product_id !== void 0) {
-      let data5 = data.apple_product_id;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err23 = { instancePath: instancePath + "/apple_product_id", schemaPath: "#/properties/apple_product_id/type", keyword: "type", params: { type: schema62.properties.apple_product_id.type } };
+    if (data.google_product_id !== void 0) {
+      let data6 = data.google_product_id;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err23 = { instancePath: instancePath + "/google_product_id", schemaPath: "#/properties/google_product_id/type", keyword: "type", params: { type: schema62.properties.google_product_id.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -4006,10 +3963,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.google_product_id !== void 0) {
-      let data6 = data.google_product_id;
-      if (typeof data6 !== "string" && data6 !== null) {
-        const err24 = { instancePath: instancePath + "/google_product_id", schemaPath: "#/properties/google_product_id/type", keyword: "type", params: { type: schema62.properties.google_product_id.type } };
+    if (data.google_base_plan_id !== void 0) {
+      let data7 = data.google_base_plan_id;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err24 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "#/properties/google_base_plan_id/type", keyword: "type", params: { type: schema62.properties.google_base_plan_id.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -4018,10 +3975,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.google_base_plan_id !== void 0) {
-      let data7 = data.google_base_plan_id;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "#/properties/google_base_plan_id/type", keyword: "type", params: { type: schema62.properties.google_base_plan_id.type } };
+    if (data.stripe_product_id !== void 0) {
+      let data8 = data.stripe_product_id;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err25 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "#/properties/stripe_product_id/type", keyword: "type", params: { type: schema62.properties.stripe_product_id.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -4030,10 +3987,10 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.stripe_product_id !== void 0) {
-      let data8 = data.stripe_product_id;
-      if (typeof data8 !== "string" && data8 !== null) {
-        const err26 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "#/properties/stripe_product_id/type", keyword: "type", params: { type: schema62.properties.stripe_product_id.type } };
+    if (data.paddle_product_id !== void 0) {
+      let data9 = data.paddle_product_id;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err26 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "#/properties/paddle_product_id/type", keyword: "type", params: { type: schema62.properties.paddle_product_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -4042,23 +3999,20 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.paddle_product_id !== void 0) {
-      let data9 = data.paddle_product_id;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err27 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "#/properties/paddle_product_id/type", keyword: "type", params: { type: schema62.properties.paddle_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err27];
-        } else {
-          vErrors.push(err27);
-        }
-        errors++;
-      }
-    }
     if (data.created_at !== void 0) {
       let data10 = data.created_at;
       if (typeof data10 === "string") {
         if (!formats0(data10)) {
-          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err27 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data10)) {
+          const err28 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -4066,21 +4020,12 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data10)) {
-          const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
       } else {
-        const err30 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err29 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err30];
+          vErrors = [err29];
         } else {
-          vErrors.push(err30);
+          vErrors.push(err29);
         }
         errors++;
       }
@@ -4089,7 +4034,16 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
       let data11 = data.updated_at;
       if (typeof data11 === "string") {
         if (!formats0(data11)) {
-          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err30 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data11)) {
+          const err31 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -4097,31 +4051,22 @@ function validate40(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data11)) {
-          const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err32];
-          } else {
-            vErrors.push(err32);
-          }
-          errors++;
-        }
       } else {
-        const err33 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err32 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err33];
+          vErrors = [err32];
         } else {
-          vErrors.push(err33);
+          vErrors.push(err32);
         }
         errors++;
       }
     }
   } else {
-    const err34 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err34];
+      vErrors = [err33];
     } else {
-      vErrors.push(err34);
+      vErrors.push(err33);
     }
     errors++;
   }
@@ -4502,7 +4447,8 @@ function validate42(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerProduct = validate40;
 var v4CreateProductBody = validate43;
-var schema69 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "default": null, "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductInput" };
+var schema69 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as pro_monthly", "format": "text" }, "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "default": null, "maxLength": 20, "pattern": "^P(?=[1-9])([1-9][0-9]?Y)?([1-9][0-9]{0,2}M)?([1-9][0-9]{0,2}W)?([1-9][0-9]{0,3}D)?$", "x-hint": "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D", "format": "text" }, "apple_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductInput" };
+var pattern27 = new RegExp("^P(?=[1-9])([1-9][0-9]?Y)?([1-9][0-9]{0,2}M)?([1-9][0-9]{0,2}W)?([1-9][0-9]{0,3}D)?$", "u");
 function validate43(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4635,28 +4581,27 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (!(data2 === "P1W" || data2 === "P1M" || data2 === "P3M" || data2 === "P6M" || data2 === "P1Y" || data2 === null)) {
-      const err11 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/enum", keyword: "enum", params: { allowedValues: schema69.properties.duration.enum } };
-      if (vErrors === null) {
-        vErrors = [err11];
-      } else {
-        vErrors.push(err11);
+    if (typeof data2 === "string") {
+      if (func2(data2) > 20) {
+        const err11 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/maxLength", keyword: "maxLength", params: { limit: 20 } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
       }
-      errors++;
-    }
-    let data3 = data.apple_product_id;
-    if (typeof data3 !== "string" && data3 !== null) {
-      const err12 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/type", keyword: "type", params: { type: schema69.properties.apple_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err12];
-      } else {
-        vErrors.push(err12);
+      if (!formats4(data2)) {
+        const err12 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err12];
+        } else {
+          vErrors.push(err12);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data3 === "string") {
-      if (func2(data3) > 255) {
-        const err13 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!pattern27.test(data2)) {
+        const err13 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductInput/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D" } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -4664,17 +4609,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data3) < 1) {
-        const err14 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
+    }
+    let data3 = data.apple_product_id;
+    if (typeof data3 !== "string" && data3 !== null) {
+      const err14 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/type", keyword: "type", params: { type: schema69.properties.apple_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err14];
+      } else {
+        vErrors.push(err14);
       }
-      if (!formats4(data3)) {
-        const err15 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data3 === "string") {
+      if (func2(data3) > 255) {
+        const err15 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -4682,20 +4630,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data4 = data.google_product_id;
-    if (typeof data4 !== "string" && data4 !== null) {
-      const err16 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/type", keyword: "type", params: { type: schema69.properties.google_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err16];
-      } else {
-        vErrors.push(err16);
+      if (func2(data3) < 1) {
+        const err16 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data4 === "string") {
-      if (func2(data4) > 255) {
-        const err17 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data3)) {
+        const err17 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductInput/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -4703,17 +4648,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data4) < 1) {
-        const err18 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
+    }
+    let data4 = data.google_product_id;
+    if (typeof data4 !== "string" && data4 !== null) {
+      const err18 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/type", keyword: "type", params: { type: schema69.properties.google_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err18];
+      } else {
+        vErrors.push(err18);
       }
-      if (!formats4(data4)) {
-        const err19 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data4 === "string") {
+      if (func2(data4) > 255) {
+        const err19 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -4721,20 +4669,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data5 = data.google_base_plan_id;
-    if (typeof data5 !== "string" && data5 !== null) {
-      const err20 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/type", keyword: "type", params: { type: schema69.properties.google_base_plan_id.type } };
-      if (vErrors === null) {
-        vErrors = [err20];
-      } else {
-        vErrors.push(err20);
+      if (func2(data4) < 1) {
+        const err20 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err20];
+        } else {
+          vErrors.push(err20);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data5 === "string") {
-      if (func2(data5) > 255) {
-        const err21 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data4)) {
+        const err21 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductInput/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -4742,17 +4687,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data5) < 1) {
-        const err22 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
+    }
+    let data5 = data.google_base_plan_id;
+    if (typeof data5 !== "string" && data5 !== null) {
+      const err22 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/type", keyword: "type", params: { type: schema69.properties.google_base_plan_id.type } };
+      if (vErrors === null) {
+        vErrors = [err22];
+      } else {
+        vErrors.push(err22);
       }
-      if (!formats4(data5)) {
-        const err23 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data5 === "string") {
+      if (func2(data5) > 255) {
+        const err23 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -4760,20 +4708,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data6 = data.stripe_product_id;
-    if (typeof data6 !== "string" && data6 !== null) {
-      const err24 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/type", keyword: "type", params: { type: schema69.properties.stripe_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err24];
-      } else {
-        vErrors.push(err24);
+      if (func2(data5) < 1) {
+        const err24 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data6 === "string") {
-      if (func2(data6) > 255) {
-        const err25 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data5)) {
+        const err25 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductInput/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -4781,17 +4726,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data6) < 1) {
-        const err26 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
-        }
-        errors++;
+    }
+    let data6 = data.stripe_product_id;
+    if (typeof data6 !== "string" && data6 !== null) {
+      const err26 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/type", keyword: "type", params: { type: schema69.properties.stripe_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err26];
+      } else {
+        vErrors.push(err26);
       }
-      if (!formats4(data6)) {
-        const err27 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data6 === "string") {
+      if (func2(data6) > 255) {
+        const err27 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -4799,20 +4747,17 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data7 = data.paddle_product_id;
-    if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/type", keyword: "type", params: { type: schema69.properties.paddle_product_id.type } };
-      if (vErrors === null) {
-        vErrors = [err28];
-      } else {
-        vErrors.push(err28);
+      if (func2(data6) < 1) {
+        const err28 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err28];
+        } else {
+          vErrors.push(err28);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data7 === "string") {
-      if (func2(data7) > 255) {
-        const err29 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+      if (!formats4(data6)) {
+        const err29 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductInput/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -4820,17 +4765,20 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data7) < 1) {
-        const err30 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err30];
-        } else {
-          vErrors.push(err30);
-        }
-        errors++;
+    }
+    let data7 = data.paddle_product_id;
+    if (typeof data7 !== "string" && data7 !== null) {
+      const err30 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/type", keyword: "type", params: { type: schema69.properties.paddle_product_id.type } };
+      if (vErrors === null) {
+        vErrors = [err30];
+      } else {
+        vErrors.push(err30);
       }
-      if (!formats4(data7)) {
-        const err31 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+      errors++;
+    }
+    if (typeof data7 === "string") {
+      if (func2(data7) > 255) {
+        const err31 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -4838,13 +4786,31 @@ function validate43(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
+      if (func2(data7) < 1) {
+        const err32 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (vErrors === null) {
+          vErrors = [err32];
+        } else {
+          vErrors.push(err32);
+        }
+        errors++;
+      }
+      if (!formats4(data7)) {
+        const err33 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductInput/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err33];
+        } else {
+          vErrors.push(err33);
+        }
+        errors++;
+      }
     }
   } else {
-    const err32 = { instancePath, schemaPath: "input:ProductInput/type", keyword: "type", params: { type: "object" } };
+    const err34 = { instancePath, schemaPath: "input:ProductInput/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err32];
+      vErrors = [err34];
     } else {
-      vErrors.push(err32);
+      vErrors.push(err34);
     }
     errors++;
   }
@@ -4939,7 +4905,7 @@ function validate44(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateProductBody = validate45;
-var schema72 = { "type": "object", "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "enum": ["P1W", "P1M", "P3M", "P6M", "P1Y", null] }, "apple_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductChanges" };
+var schema72 = { "type": "object", "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["subscription_with_promo", "subscription", "consumable", "lifetime"] }, "duration": { "type": ["string", "null"], "maxLength": 20, "pattern": "^P(?=[1-9])([1-9][0-9]?Y)?([1-9][0-9]{0,2}M)?([1-9][0-9]{0,2}W)?([1-9][0-9]{0,3}D)?$", "x-hint": "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D", "format": "text" }, "apple_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "google_base_plan_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "stripe_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "paddle_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" } }, "$id": "input:ProductChanges" };
 function validate45(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -4988,30 +4954,27 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data1 === "P1W" || data1 === "P1M" || data1 === "P3M" || data1 === "P6M" || data1 === "P1Y" || data1 === null)) {
-        const err4 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/enum", keyword: "enum", params: { allowedValues: schema72.properties.duration.enum } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
+      if (typeof data1 === "string") {
+        if (func2(data1) > 20) {
+          const err4 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/maxLength", keyword: "maxLength", params: { limit: 20 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.apple_product_id !== void 0) {
-      let data2 = data.apple_product_id;
-      if (typeof data2 !== "string" && data2 !== null) {
-        const err5 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/type", keyword: "type", params: { type: schema72.properties.apple_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
+        if (!formats4(data1)) {
+          const err5 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (typeof data2 === "string") {
-        if (func2(data2) > 255) {
-          const err6 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (!pattern27.test(data1)) {
+          const err6 = { instancePath: instancePath + "/duration", schemaPath: "input:ProductChanges/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration of days, weeks, months and years, such as P1M or P14D" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -5019,21 +4982,44 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data2) < 1) {
-          const err7 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
+      }
+    }
+    if (data.apple_product_id !== void 0) {
+      let data2 = data.apple_product_id;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err7 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/type", keyword: "type", params: { type: schema72.properties.apple_product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err7];
+        } else {
+          vErrors.push(err7);
         }
-        if (!formats4(data2)) {
-          const err8 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
+        errors++;
+      }
+      if (typeof data2 === "string") {
+        if (func2(data2) > 255) {
+          const err8 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err8];
           } else {
             vErrors.push(err8);
+          }
+          errors++;
+        }
+        if (func2(data2) < 1) {
+          const err9 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err9];
+          } else {
+            vErrors.push(err9);
+          }
+          errors++;
+        }
+        if (!formats4(data2)) {
+          const err10 = { instancePath: instancePath + "/apple_product_id", schemaPath: "input:ProductChanges/properties/apple_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err10];
+          } else {
+            vErrors.push(err10);
           }
           errors++;
         }
@@ -5042,39 +5028,39 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.google_product_id !== void 0) {
       let data3 = data.google_product_id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/type", keyword: "type", params: { type: schema72.properties.google_product_id.type } };
+        const err11 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/type", keyword: "type", params: { type: schema72.properties.google_product_id.type } };
         if (vErrors === null) {
-          vErrors = [err9];
+          vErrors = [err11];
         } else {
-          vErrors.push(err9);
+          vErrors.push(err11);
         }
         errors++;
       }
       if (typeof data3 === "string") {
         if (func2(data3) > 255) {
-          const err10 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        if (func2(data3) < 1) {
-          const err11 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-        if (!formats4(data3)) {
-          const err12 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
+          const err12 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
             vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (func2(data3) < 1) {
+          const err13 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+        if (!formats4(data3)) {
+          const err14 = { instancePath: instancePath + "/google_product_id", schemaPath: "input:ProductChanges/properties/google_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err14];
+          } else {
+            vErrors.push(err14);
           }
           errors++;
         }
@@ -5083,39 +5069,39 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.google_base_plan_id !== void 0) {
       let data4 = data.google_base_plan_id;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err13 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/type", keyword: "type", params: { type: schema72.properties.google_base_plan_id.type } };
+        const err15 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/type", keyword: "type", params: { type: schema72.properties.google_base_plan_id.type } };
         if (vErrors === null) {
-          vErrors = [err13];
+          vErrors = [err15];
         } else {
-          vErrors.push(err13);
+          vErrors.push(err15);
         }
         errors++;
       }
       if (typeof data4 === "string") {
         if (func2(data4) > 255) {
-          const err14 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-        if (func2(data4) < 1) {
-          const err15 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!formats4(data4)) {
-          const err16 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
+          const err16 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
             vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (func2(data4) < 1) {
+          const err17 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (!formats4(data4)) {
+          const err18 = { instancePath: instancePath + "/google_base_plan_id", schemaPath: "input:ProductChanges/properties/google_base_plan_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
           }
           errors++;
         }
@@ -5124,39 +5110,39 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.stripe_product_id !== void 0) {
       let data5 = data.stripe_product_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err17 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/type", keyword: "type", params: { type: schema72.properties.stripe_product_id.type } };
+        const err19 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/type", keyword: "type", params: { type: schema72.properties.stripe_product_id.type } };
         if (vErrors === null) {
-          vErrors = [err17];
+          vErrors = [err19];
         } else {
-          vErrors.push(err17);
+          vErrors.push(err19);
         }
         errors++;
       }
       if (typeof data5 === "string") {
         if (func2(data5) > 255) {
-          const err18 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-        if (func2(data5) < 1) {
-          const err19 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-        if (!formats4(data5)) {
-          const err20 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
+          const err20 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
             vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (func2(data5) < 1) {
+          const err21 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+        if (!formats4(data5)) {
+          const err22 = { instancePath: instancePath + "/stripe_product_id", schemaPath: "input:ProductChanges/properties/stripe_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err22];
+          } else {
+            vErrors.push(err22);
           }
           errors++;
         }
@@ -5165,35 +5151,17 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.paddle_product_id !== void 0) {
       let data6 = data.paddle_product_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err21 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/type", keyword: "type", params: { type: schema72.properties.paddle_product_id.type } };
+        const err23 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/type", keyword: "type", params: { type: schema72.properties.paddle_product_id.type } };
         if (vErrors === null) {
-          vErrors = [err21];
+          vErrors = [err23];
         } else {
-          vErrors.push(err21);
+          vErrors.push(err23);
         }
         errors++;
       }
       if (typeof data6 === "string") {
         if (func2(data6) > 255) {
-          const err22 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (func2(data6) < 1) {
-          const err23 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-        if (!formats4(data6)) {
-          const err24 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+          const err24 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -5201,14 +5169,32 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+        if (func2(data6) < 1) {
+          const err25 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
+        }
+        if (!formats4(data6)) {
+          const err26 = { instancePath: instancePath + "/paddle_product_id", schemaPath: "input:ProductChanges/properties/paddle_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
       }
     }
   } else {
-    const err25 = { instancePath, schemaPath: "input:ProductChanges/type", keyword: "type", params: { type: "object" } };
+    const err27 = { instancePath, schemaPath: "input:ProductChanges/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err25];
+      vErrors = [err27];
     } else {
-      vErrors.push(err25);
+      vErrors.push(err27);
     }
     errors++;
   }
@@ -5216,14 +5202,14 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var answerPurchaseList = validate46;
-var pattern28 = new RegExp("^/v4/users/.+/purchases$", "u");
-var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "is_paused", "planned_product_id", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"] }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
+var pattern30 = new RegExp("^/v4/users/.+/purchases$", "u");
+var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
 var schema76 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
 var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableExtensionTime" };
-var pattern29 = new RegExp("^[0-9]{1,19}$", "u");
-var pattern30 = new RegExp("^/v4/users/.+/purchases/[0-9]+$", "u");
-var pattern31 = new RegExp("^[A-Z]{3}$", "u");
-var pattern32 = new RegExp("^[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern31 = new RegExp("^[0-9]{1,19}$", "u");
+var pattern32 = new RegExp("^/v4/users/.+/purchases/[0-9]+$", "u");
+var pattern33 = new RegExp("^[A-Z]{3}$", "u");
+var pattern34 = new RegExp("^[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
 var schema82 = { "type": "object", "required": ["purchase_token", "order_id", "product_id", "base_plan_id"], "additionalProperties": false, "properties": { "purchase_token": { "type": "string" }, "order_id": { "type": ["string", "null"] }, "product_id": { "type": "string" }, "base_plan_id": { "type": ["string", "null"] } }, "$id": "answer:PlayStoreData" };
 var schema84 = { "type": "object", "required": ["transaction_id", "product_id", "type", "subscription_id"], "additionalProperties": false, "properties": { "transaction_id": { "type": "string" }, "product_id": { "type": "string" }, "type": { "type": "string", "enum": ["subscription", "non_recurring"] }, "subscription_id": { "type": ["string", "null"] } }, "$id": "answer:PaddleData" };
 function validate48(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -5732,8 +5718,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.is_paused === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_paused" } };
+    if (data.store_data === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "store_data" } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -5741,8 +5727,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.planned_product_id === void 0) {
-      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "planned_product_id" } };
+    if (data.created_at === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -5750,8 +5736,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.store_data === void 0) {
-      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "store_data" } };
+    if (data.period_type === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "period_type" } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -5759,8 +5745,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.created_at === void 0) {
-      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+    if (data.is_family_shared === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -5768,8 +5754,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.period_type === void 0) {
-      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "period_type" } };
+    if (data.country === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -5777,8 +5763,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.is_family_shared === void 0) {
-      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
+    if (data.screen_id === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -5786,8 +5772,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.country === void 0) {
-      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
+    if (data.billing_retry_at === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -5795,8 +5781,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.screen_id === void 0) {
-      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
+    if (data.grace_period_expires_at === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -5804,8 +5790,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.billing_retry_at === void 0) {
-      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
+    if (data.refunded_at === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -5813,8 +5799,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.grace_period_expires_at === void 0) {
-      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
+    if (data.refunded_amount === void 0) {
+      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -5822,8 +5808,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_at === void 0) {
-      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
+    if (data.verified_at === void 0) {
+      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -5831,27 +5817,30 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_amount === void 0) {
-      const err22 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
-      if (vErrors === null) {
-        vErrors = [err22];
-      } else {
-        vErrors.push(err22);
-      }
-      errors++;
-    }
-    if (data.verified_at === void 0) {
-      const err23 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
-      if (vErrors === null) {
-        vErrors = [err23];
-      } else {
-        vErrors.push(err23);
-      }
-      errors++;
-    }
     for (const key0 in data) {
       if (!func36.call(schema75.properties, key0)) {
-        const err24 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        const err22 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+      if (!(data0 === "purchase")) {
+        const err24 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -5860,19 +5849,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (!pattern31.test(data1)) {
+          const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
+          if (vErrors === null) {
+            vErrors = [err25];
+          } else {
+            vErrors.push(err25);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data0 === "purchase")) {
-        const err26 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
+      } else {
+        const err26 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -5881,11 +5871,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (!pattern29.test(data1)) {
-          const err27 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern32.test(data2)) {
+          const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
           if (vErrors === null) {
             vErrors = [err27];
           } else {
@@ -5894,7 +5884,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err28 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -5903,11 +5893,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern30.test(data2)) {
-          const err29 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
+    if (data.user_id !== void 0) {
+      let data3 = data.user_id;
+      if (typeof data3 === "string") {
+        if (func2(data3) < 1) {
+          const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err29];
           } else {
@@ -5916,7 +5906,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err30 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        const err30 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -5925,20 +5915,19 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.user_id !== void 0) {
-      let data3 = data.user_id;
-      if (typeof data3 === "string") {
-        if (func2(data3) < 1) {
-          const err31 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err31];
-          } else {
-            vErrors.push(err31);
-          }
-          errors++;
+    if (data.platform !== void 0) {
+      let data4 = data.platform;
+      if (typeof data4 !== "string") {
+        const err31 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
         }
-      } else {
-        const err32 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
+        const err32 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -5947,19 +5936,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.platform !== void 0) {
-      let data4 = data.platform;
-      if (typeof data4 !== "string") {
-        const err33 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err33];
-        } else {
-          vErrors.push(err33);
+    if (data.product_id !== void 0) {
+      let data5 = data.product_id;
+      if (typeof data5 === "string") {
+        if (func2(data5) < 1) {
+          const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
-        const err34 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
+      } else {
+        const err34 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -5968,11 +5958,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.product_id !== void 0) {
-      let data5 = data.product_id;
-      if (typeof data5 === "string") {
-        if (func2(data5) < 1) {
-          const err35 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+    if (data.currency !== void 0) {
+      let data6 = data.currency;
+      if (typeof data6 === "string") {
+        if (!pattern33.test(data6)) {
+          const err35 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err35];
           } else {
@@ -5981,7 +5971,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err36 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -5990,11 +5980,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.currency !== void 0) {
-      let data6 = data.currency;
-      if (typeof data6 === "string") {
-        if (!pattern31.test(data6)) {
-          const err37 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
+    if (data.price !== void 0) {
+      let data7 = data.price;
+      if (typeof data7 === "string") {
+        if (!pattern34.test(data7)) {
+          const err37 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err37];
           } else {
@@ -6003,7 +5993,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
       } else {
-        const err38 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err38 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -6012,11 +6002,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.price !== void 0) {
-      let data7 = data.price;
-      if (typeof data7 === "string") {
-        if (!pattern32.test(data7)) {
-          const err39 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+    if (data.purchased_at !== void 0) {
+      let data8 = data.purchased_at;
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err39 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err39];
           } else {
@@ -6024,43 +6014,21 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      } else {
-        const err40 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err40];
-        } else {
-          vErrors.push(err40);
-        }
-        errors++;
-      }
-    }
-    if (data.purchased_at !== void 0) {
-      let data8 = data.purchased_at;
-      if (typeof data8 === "string") {
-        if (!formats0(data8)) {
-          const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
         if (!pattern1.test(data8)) {
-          const err42 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err40 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err42];
+            vErrors = [err40];
           } else {
-            vErrors.push(err42);
+            vErrors.push(err40);
           }
           errors++;
         }
       } else {
-        const err43 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err43];
+          vErrors = [err41];
         } else {
-          vErrors.push(err43);
+          vErrors.push(err41);
         }
         errors++;
       }
@@ -6068,30 +6036,30 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.expires_at !== void 0) {
       let data9 = data.expires_at;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        const err42 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
-          vErrors = [err44];
+          vErrors = [err42];
         } else {
-          vErrors.push(err44);
+          vErrors.push(err42);
         }
         errors++;
       }
       if (typeof data9 === "string") {
         if (!formats0(data9)) {
-          const err45 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          const err43 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err45];
+            vErrors = [err43];
           } else {
-            vErrors.push(err45);
+            vErrors.push(err43);
           }
           errors++;
         }
         if (!pattern1.test(data9)) {
-          const err46 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err46];
+            vErrors = [err44];
           } else {
-            vErrors.push(err46);
+            vErrors.push(err44);
           }
           errors++;
         }
@@ -6099,34 +6067,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     }
     if (data.is_auto_renewing !== void 0) {
       if (typeof data.is_auto_renewing !== "boolean") {
-        const err47 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        const err45 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
-          vErrors = [err47];
+          vErrors = [err45];
         } else {
-          vErrors.push(err47);
-        }
-        errors++;
-      }
-    }
-    if (data.is_paused !== void 0) {
-      if (typeof data.is_paused !== "boolean") {
-        const err48 = { instancePath: instancePath + "/is_paused", schemaPath: "#/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err48];
-        } else {
-          vErrors.push(err48);
-        }
-        errors++;
-      }
-    }
-    if (data.planned_product_id !== void 0) {
-      let data12 = data.planned_product_id;
-      if (typeof data12 !== "string" && data12 !== null) {
-        const err49 = { instancePath: instancePath + "/planned_product_id", schemaPath: "#/properties/planned_product_id/type", keyword: "type", params: { type: schema75.properties.planned_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err49];
-        } else {
-          vErrors.push(err49);
+          vErrors.push(err45);
         }
         errors++;
       }
@@ -6138,28 +6083,72 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
     if (data.created_at !== void 0) {
-      let data14 = data.created_at;
-      if (typeof data14 === "string") {
-        if (!formats0(data14)) {
-          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+      let data12 = data.created_at;
+      if (typeof data12 === "string") {
+        if (!formats0(data12)) {
+          const err46 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err50];
+            vErrors = [err46];
           } else {
-            vErrors.push(err50);
+            vErrors.push(err46);
           }
           errors++;
         }
-        if (!pattern1.test(data14)) {
-          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+        if (!pattern1.test(data12)) {
+          const err47 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err51];
+            vErrors = [err47];
           } else {
-            vErrors.push(err51);
+            vErrors.push(err47);
           }
           errors++;
         }
       } else {
-        const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err48 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err48];
+        } else {
+          vErrors.push(err48);
+        }
+        errors++;
+      }
+    }
+    if (data.period_type !== void 0) {
+      let data13 = data.period_type;
+      if (typeof data13 !== "string" && data13 !== null) {
+        const err49 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
+        if (vErrors === null) {
+          vErrors = [err49];
+        } else {
+          vErrors.push(err49);
+        }
+        errors++;
+      }
+      if (!(data13 === "normal" || data13 === "trial" || data13 === "intro" || data13 === null)) {
+        const err50 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
+        }
+        errors++;
+      }
+    }
+    if (data.is_family_shared !== void 0) {
+      if (typeof data.is_family_shared !== "boolean") {
+        const err51 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+    }
+    if (data.country !== void 0) {
+      let data15 = data.country;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err52 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
         if (vErrors === null) {
           vErrors = [err52];
         } else {
@@ -6168,10 +6157,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.period_type !== void 0) {
-      let data15 = data.period_type;
-      if (typeof data15 !== "string" && data15 !== null) {
-        const err53 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
+    if (data.screen_id !== void 0) {
+      let data16 = data.screen_id;
+      if (typeof data16 !== "string" && data16 !== null) {
+        const err53 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -6179,8 +6168,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data15 === "normal" || data15 === "trial" || data15 === "intro" || data15 === null)) {
-        const err54 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data17 = data.billing_retry_at;
+      if (typeof data17 !== "string" && data17 !== null) {
+        const err54 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -6188,34 +6180,31 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.is_family_shared !== void 0) {
-      if (typeof data.is_family_shared !== "boolean") {
-        const err55 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err55];
-        } else {
-          vErrors.push(err55);
+      if (typeof data17 === "string") {
+        if (!formats0(data17)) {
+          const err55 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err55];
+          } else {
+            vErrors.push(err55);
+          }
+          errors++;
         }
-        errors++;
+        if (!pattern1.test(data17)) {
+          const err56 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err56];
+          } else {
+            vErrors.push(err56);
+          }
+          errors++;
+        }
       }
     }
-    if (data.country !== void 0) {
-      let data17 = data.country;
-      if (typeof data17 !== "string" && data17 !== null) {
-        const err56 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
-        if (vErrors === null) {
-          vErrors = [err56];
-        } else {
-          vErrors.push(err56);
-        }
-        errors++;
-      }
-    }
-    if (data.screen_id !== void 0) {
-      let data18 = data.screen_id;
+    if (data.grace_period_expires_at !== void 0) {
+      let data18 = data.grace_period_expires_at;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err57 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
+        const err57 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -6223,21 +6212,18 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.billing_retry_at !== void 0) {
-      let data19 = data.billing_retry_at;
-      if (typeof data19 !== "string" && data19 !== null) {
-        const err58 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
-        if (vErrors === null) {
-          vErrors = [err58];
-        } else {
-          vErrors.push(err58);
+      if (typeof data18 === "string") {
+        if (!formats0(data18)) {
+          const err58 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err58];
+          } else {
+            vErrors.push(err58);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (typeof data19 === "string") {
-        if (!formats0(data19)) {
-          const err59 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data18)) {
+          const err59 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -6245,31 +6231,31 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data19)) {
-          const err60 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err60];
-          } else {
-            vErrors.push(err60);
-          }
-          errors++;
-        }
       }
     }
-    if (data.grace_period_expires_at !== void 0) {
-      let data20 = data.grace_period_expires_at;
-      if (typeof data20 !== "string" && data20 !== null) {
-        const err61 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+    if (data.refunded_at !== void 0) {
+      let data19 = data.refunded_at;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err60 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err61];
+          vErrors = [err60];
         } else {
-          vErrors.push(err61);
+          vErrors.push(err60);
         }
         errors++;
       }
-      if (typeof data20 === "string") {
-        if (!formats0(data20)) {
-          const err62 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data19 === "string") {
+        if (!formats0(data19)) {
+          const err61 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data19)) {
+          const err62 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -6277,21 +6263,24 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data20)) {
-          const err63 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err63];
-          } else {
-            vErrors.push(err63);
-          }
-          errors++;
-        }
       }
     }
-    if (data.refunded_at !== void 0) {
-      let data21 = data.refunded_at;
+    if (data.refunded_amount !== void 0) {
+      let data20 = data.refunded_amount;
+      if (typeof data20 !== "string" && data20 !== null) {
+        const err63 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
+        if (vErrors === null) {
+          vErrors = [err63];
+        } else {
+          vErrors.push(err63);
+        }
+        errors++;
+      }
+    }
+    if (data.verified_at !== void 0) {
+      let data21 = data.verified_at;
       if (typeof data21 !== "string" && data21 !== null) {
-        const err64 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err64 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
           vErrors = [err64];
         } else {
@@ -6301,7 +6290,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       if (typeof data21 === "string") {
         if (!formats0(data21)) {
-          const err65 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          const err65 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -6310,7 +6299,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           errors++;
         }
         if (!pattern1.test(data21)) {
-          const err66 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err66 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err66];
           } else {
@@ -6320,56 +6309,12 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     }
-    if (data.refunded_amount !== void 0) {
-      let data22 = data.refunded_amount;
-      if (typeof data22 !== "string" && data22 !== null) {
-        const err67 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
-        if (vErrors === null) {
-          vErrors = [err67];
-        } else {
-          vErrors.push(err67);
-        }
-        errors++;
-      }
-    }
-    if (data.verified_at !== void 0) {
-      let data23 = data.verified_at;
-      if (typeof data23 !== "string" && data23 !== null) {
-        const err68 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
-        if (vErrors === null) {
-          vErrors = [err68];
-        } else {
-          vErrors.push(err68);
-        }
-        errors++;
-      }
-      if (typeof data23 === "string") {
-        if (!formats0(data23)) {
-          const err69 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err69];
-          } else {
-            vErrors.push(err69);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data23)) {
-          const err70 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err70];
-          } else {
-            vErrors.push(err70);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err71 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err67 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err71];
+      vErrors = [err67];
     } else {
-      vErrors.push(err71);
+      vErrors.push(err67);
     }
     errors++;
   }
@@ -6452,7 +6397,7 @@ function validate46(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern28.test(data1)) {
+        if (!pattern30.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -6752,8 +6697,8 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
 var answerPurchase = validate47;
 var v4CreatePurchaseBody = validate52;
 var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
-var pattern41 = new RegExp("^[A-Za-z]{3}$", "u");
-var pattern43 = new RegExp("^[A-Z]{2}$", "u");
+var pattern43 = new RegExp("^[A-Za-z]{3}$", "u");
+var pattern45 = new RegExp("^[A-Z]{2}$", "u");
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -7439,7 +7384,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern41.test(data0)) {
+        if (!pattern43.test(data0)) {
           const err2 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err2];
@@ -7470,7 +7415,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern32.test(data1)) {
+        if (!pattern34.test(data1)) {
           const err5 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -7594,7 +7539,7 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!pattern43.test(data7)) {
+      if (!pattern45.test(data7)) {
         const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -7795,7 +7740,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern29.test(data1)) {
+        if (!pattern31.test(data1)) {
           const err9 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -7827,14 +7772,14 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateUserPurchaseBody = validate64;
-var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
 function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!(key0 === "is_auto_renewing" || key0 === "is_paused" || key0 === "planned_product_id" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
+      if (!(key0 === "is_auto_renewing" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
         const err0 = { instancePath, schemaPath: "input:PurchaseUpdate/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -7855,21 +7800,20 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_paused !== void 0) {
-      if (typeof data.is_paused !== "boolean") {
-        const err2 = { instancePath: instancePath + "/is_paused", schemaPath: "input:PurchaseUpdate/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err2];
-        } else {
-          vErrors.push(err2);
+    if (data.expires_at !== void 0) {
+      let data1 = data.expires_at;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err2 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err2];
+          } else {
+            vErrors.push(err2);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.planned_product_id !== void 0) {
-      let data2 = data.planned_product_id;
-      if (typeof data2 !== "string" && data2 !== null) {
-        const err3 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/type", keyword: "type", params: { type: schema113.properties.planned_product_id.type } };
+      } else {
+        const err3 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -7877,18 +7821,21 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (typeof data2 === "string") {
-        if (func2(data2) > 255) {
-          const err4 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data2 = data.billing_retry_at;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err4 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
         }
-        if (!formats4(data2)) {
-          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
+        errors++;
+      }
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err5 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -7898,32 +7845,33 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     }
-    if (data.expires_at !== void 0) {
-      let data3 = data.expires_at;
-      if (typeof data3 === "string") {
-        if (!formats0(data3)) {
-          const err6 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-      } else {
-        const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+    if (data.grace_period_expires_at !== void 0) {
+      let data3 = data.grace_period_expires_at;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err6 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
         if (vErrors === null) {
-          vErrors = [err7];
+          vErrors = [err6];
         } else {
-          vErrors.push(err7);
+          vErrors.push(err6);
         }
         errors++;
       }
+      if (typeof data3 === "string") {
+        if (!formats0(data3)) {
+          const err7 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err7];
+          } else {
+            vErrors.push(err7);
+          }
+          errors++;
+        }
+      }
     }
-    if (data.billing_retry_at !== void 0) {
-      let data4 = data.billing_retry_at;
+    if (data.refunded_at !== void 0) {
+      let data4 = data.refunded_at;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err8 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
+        const err8 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -7933,7 +7881,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
       }
       if (typeof data4 === "string") {
         if (!formats0(data4)) {
-          const err9 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
+          const err9 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err9];
           } else {
@@ -7943,10 +7891,10 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
       }
     }
-    if (data.grace_period_expires_at !== void 0) {
-      let data5 = data.grace_period_expires_at;
+    if (data.refunded_amount !== void 0) {
+      let data5 = data.refunded_amount;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err10 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
+        const err10 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -7955,8 +7903,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
       if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err11 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats4(data5)) {
+          const err11 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err11];
           } else {
@@ -7964,69 +7912,23 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      }
-    }
-    if (data.refunded_at !== void 0) {
-      let data6 = data.refunded_at;
-      if (typeof data6 !== "string" && data6 !== null) {
-        const err12 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      if (typeof data6 === "string") {
-        if (!formats0(data6)) {
-          const err13 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern34.test(data5)) {
+          const err12 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
-            vErrors = [err13];
+            vErrors = [err12];
           } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.refunded_amount !== void 0) {
-      let data7 = data.refunded_amount;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err14 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-      if (typeof data7 === "string") {
-        if (!formats4(data7)) {
-          const err15 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!pattern32.test(data7)) {
-          const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
+            vErrors.push(err12);
           }
           errors++;
         }
       }
     }
   } else {
-    const err17 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
+    const err13 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err17];
+      vErrors = [err13];
     } else {
-      vErrors.push(err17);
+      vErrors.push(err13);
     }
     errors++;
   }
@@ -8036,7 +7938,7 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
 var answerOfferingList = validate65;
 var schema114 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/offerings"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Offering" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:OfferingList" };
 var schema116 = { "type": "object", "required": ["object", "id", "url", "tag", "product_ids", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["offering"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/offerings/.+$", "x-hint": "a path such as /v4/offerings/a1" }, "tag": { "type": ["integer", "null"], "minimum": -32768, "maximum": 32767 }, "product_ids": { "type": "array", "items": { "type": "string", "minLength": 1 } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Offering" };
-var pattern47 = new RegExp("^/v4/offerings/.+$", "u");
+var pattern49 = new RegExp("^/v4/offerings/.+$", "u");
 function validate66(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -8162,7 +8064,7 @@ function validate66(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern47.test(data2)) {
+        if (!pattern49.test(data2)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/offerings/a1" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -8501,7 +8403,7 @@ function validate65(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4ListOfferingsQuery = validate68;
-var pattern50 = new RegExp("^[a-zA-Z0-9._:\\- ]+$", "u");
+var pattern52 = new RegExp("^[a-zA-Z0-9._:\\- ]+$", "u");
 function validate68(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -8581,7 +8483,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern50.test(data1)) {
+        if (!pattern52.test(data1)) {
           const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -8615,7 +8517,7 @@ function validate68(data, { instancePath = "", parentData, parentDataProperty, r
 var answerOffering = validate66;
 var v4CreateOfferingBody = validate69;
 var schema123 = { "type": "object", "required": ["id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "x-hint": "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as spring_sale", "format": "text" }, "tag": { "type": ["integer", "null"], "default": null, "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_ids": { "type": "array", "default": [], "maxItems": 100, "if": { "maxItems": 100 }, "then": { "items": { "type": "string", "format": "text" }, "uniqueItems": true } } }, "$id": "input:OfferingInput" };
-var pattern51 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "u");
+var pattern53 = new RegExp("^(?!\\.{1,2}$)[a-zA-Z0-9._:\\- ]+$", "u");
 function validate69(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -8677,7 +8579,7 @@ function validate69(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern51.test(data0)) {
+        if (!pattern53.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "input:OfferingInput/properties/id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', but not '.' or '..', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -8899,7 +8801,7 @@ function validate70(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern50.test(data0)) {
+        if (!pattern52.test(data0)) {
           const err5 = { instancePath: instancePath + "/offering_id", schemaPath: "#/properties/offering_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, spaces, '.', '_', ':' and '-', such as spring_sale" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -9105,7 +9007,7 @@ var schema129 = { "type": "object", "required": ["object", "id", "url", "externa
 var schema130 = { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:CustomerEnvironmentNumber" };
 var schema131 = { "type": "string", "enum": ["active", "canceled", "billing_retry", "trial", "canceled_trial", "churned", "none"], "$id": "answer:CustomerStatus" };
 var schema136 = { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", "Paddle", null], "$id": "answer:TargetPlatform" };
-var pattern53 = new RegExp("^/v4/customers/.+$", "u");
+var pattern55 = new RegExp("^/v4/customers/.+$", "u");
 function validate73(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -9348,7 +9250,7 @@ function validate73(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern53.test(data2)) {
+        if (!pattern55.test(data2)) {
           const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
           if (vErrors === null) {
             vErrors = [err25];
@@ -10342,7 +10244,7 @@ function validate75(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerMetrics = validate76;
 var schema140 = { "type": "object", "required": ["object", "url", "active_subscribers", "active_trials", "billing_retry", "canceled_trials", "churned_subscribers", "clients_with_event", "avg_payment_count", "avg_price", "sales"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_metrics"] }, "url": { "type": "string", "enum": ["/v4/customers/metrics"] }, "active_subscribers": { "$ref": "answer:CountText" }, "active_trials": { "$ref": "answer:CountText" }, "billing_retry": { "$ref": "answer:CountText" }, "canceled_trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "churned_subscribers": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "clients_with_event": { "$ref": "answer:CountText" }, "avg_payment_count": { "type": "number" }, "avg_price": { "type": "number" }, "sales": { "type": "number" } }, "$id": "answer:CustomerMetrics" };
-var pattern59 = new RegExp("^[0-9]+$", "u");
+var pattern61 = new RegExp("^[0-9]+$", "u");
 function validate76(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -10503,7 +10405,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.active_subscribers !== void 0) {
       let data2 = data.active_subscribers;
       if (typeof data2 === "string") {
-        if (!pattern59.test(data2)) {
+        if (!pattern61.test(data2)) {
           const err16 = { instancePath: instancePath + "/active_subscribers", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -10525,7 +10427,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.active_trials !== void 0) {
       let data3 = data.active_trials;
       if (typeof data3 === "string") {
-        if (!pattern59.test(data3)) {
+        if (!pattern61.test(data3)) {
           const err18 = { instancePath: instancePath + "/active_trials", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -10547,7 +10449,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.billing_retry !== void 0) {
       let data4 = data.billing_retry;
       if (typeof data4 === "string") {
-        if (!pattern59.test(data4)) {
+        if (!pattern61.test(data4)) {
           const err20 = { instancePath: instancePath + "/billing_retry", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -10633,7 +10535,7 @@ function validate76(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.clients_with_event !== void 0) {
       let data7 = data.clients_with_event;
       if (typeof data7 === "string") {
-        if (!pattern59.test(data7)) {
+        if (!pattern61.test(data7)) {
           const err28 = { instancePath: instancePath + "/clients_with_event", schemaPath: "answer:CountText/pattern", keyword: "pattern", params: { hint: "a whole number such as 12" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -11994,7 +11896,7 @@ function validate78(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern53.test(data1)) {
+        if (!pattern55.test(data1)) {
           const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -12120,7 +12022,7 @@ function validate85(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerPermissionList = validate86;
 var schema163 = { "type": "object", "required": ["id", "source", "active", "started_at", "expires_at", "product_id"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "source": { "type": "string", "enum": ["apple", "google", "stripe", "paddle", "manual", "unknown"] }, "active": { "type": "boolean" }, "started_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "expires_at": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "product_id": { "type": ["string", "null"] } }, "$id": "answer:HeldPermission" };
-var pattern68 = new RegExp("^/v4/customers/.+/permissions$", "u");
+var pattern70 = new RegExp("^/v4/customers/.+/permissions$", "u");
 function validate86(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -12197,7 +12099,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern68.test(data1)) {
+        if (!pattern70.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/permissions" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -12473,7 +12375,7 @@ function validate86(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerPermission = validate87;
 var schema165 = { "type": "object", "required": ["object", "url", "permission_id", "expires_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_permission"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/permissions/.+$", "x-hint": "a path such as /v4/customers/a1/permissions/a1" }, "permission_id": { "type": "string", "minLength": 1 }, "expires_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:CustomerPermission" };
-var pattern69 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
+var pattern71 = new RegExp("^/v4/customers/.+/permissions/.+$", "u");
 function validate87(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -12550,7 +12452,7 @@ function validate87(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern69.test(data1)) {
+        if (!pattern71.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/permissions/a1" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -12894,7 +12796,7 @@ function validate89(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerCustomerProperties = validate90;
 var schema171 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["customer_properties"] }, "url": { "type": "string", "pattern": "^/v4/customers/.+/properties$", "x-hint": "a path such as /v4/customers/a1/properties" }, "data": { "$ref": "answer:CustomerPropertiesData" } }, "$id": "answer:CustomerProperties" };
-var pattern74 = new RegExp("^/v4/customers/.+/properties$", "u");
+var pattern76 = new RegExp("^/v4/customers/.+/properties$", "u");
 function validate91(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -13164,7 +13066,7 @@ function validate90(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern74.test(data1)) {
+        if (!pattern76.test(data1)) {
           const err6 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/customers/a1/properties" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -13205,7 +13107,7 @@ var answerRemoteConfigurationList = validate93;
 var schema175 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/remote-configurations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:RemoteConfiguration" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:RemoteConfigurationList" };
 var schema177 = { "type": "object", "required": ["object", "id", "url", "name", "status", "segment_percent", "segmentation_conditions", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_configuration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+$", "x-hint": "a path such as /v4/remote-configurations/a1" }, "name": { "type": "string", "minLength": 1 }, "status": { "$ref": "answer:RemoteConfigurationStatus" }, "segment_percent": { "type": "number", "minimum": 0, "maximum": 100 }, "segmentation_conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "context_key": { "type": ["string", "null"], "minLength": 1 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:RemoteConfiguration" };
 var schema178 = { "type": "string", "enum": ["draft", "active", "archived"], "$id": "answer:RemoteConfigurationStatus" };
-var pattern75 = new RegExp("^/v4/remote-configurations/.+$", "u");
+var pattern77 = new RegExp("^/v4/remote-configurations/.+$", "u");
 var schema180 = { "type": "string", "enum": ["eq", "ne", "gt", "gte", "lt", "lte", "contains", "not_contains"], "$id": "answer:Comparator" };
 function validate95(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -13488,7 +13390,7 @@ function validate94(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern75.test(data2)) {
+        if (!pattern77.test(data2)) {
           const err15 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -14432,7 +14334,7 @@ function validate103(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern75.test(data2)) {
+        if (!pattern77.test(data2)) {
           const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -14846,7 +14748,7 @@ function validate106(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerRemoteConfigurationPayload = validate109;
 var schema199 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload$", "x-hint": "a path such as /v4/remote-configurations/a1/payload" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:JsonObject" } }, "$id": "answer:RemoteConfigurationPayload" };
-var pattern83 = new RegExp("^/v4/remote-configurations/.+/payload$", "u");
+var pattern85 = new RegExp("^/v4/remote-configurations/.+/payload$", "u");
 function validate109(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -14923,7 +14825,7 @@ function validate109(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern83.test(data1)) {
+        if (!pattern85.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1/payload" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -15108,7 +15010,7 @@ function validate110(data, { instancePath = "", parentData, parentDataProperty, 
 var answerRemoteConfigurationPayloadMapping = validate113;
 var schema204 = { "type": "object", "required": ["object", "url", "config_id", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["remote_config_payload_mapping"] }, "url": { "type": "string", "pattern": "^/v4/remote-configurations/.+/payload-mapping$", "x-hint": "a path such as /v4/remote-configurations/a1/payload-mapping" }, "config_id": { "type": "string", "minLength": 1 }, "data": { "$ref": "answer:PayloadTypes" } }, "$id": "answer:RemoteConfigurationPayloadMapping" };
 var schema205 = { "type": "object", "maxProperties": 500, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 256 }, "additionalProperties": { "type": "string", "enum": ["String", "Number", "Bool", "Json", "Color", "Products", "Screens"] }, "$id": "answer:PayloadTypes" };
-var pattern84 = new RegExp("^/v4/remote-configurations/.+/payload-mapping$", "u");
+var pattern86 = new RegExp("^/v4/remote-configurations/.+/payload-mapping$", "u");
 function validate113(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -15185,7 +15087,7 @@ function validate113(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern84.test(data1)) {
+        if (!pattern86.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/remote-configurations/a1/payload-mapping" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -15611,7 +15513,7 @@ function validate117(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerUserRemoteConfigurationList = validate118;
-var pattern87 = new RegExp("^/v4/users/.+/remote-configurations$", "u");
+var pattern89 = new RegExp("^/v4/users/.+/remote-configurations$", "u");
 var schema214 = { "type": "object", "required": ["object", "context_key", "payload", "source", "experiment"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["user_remote_configuration"] }, "context_key": { "type": ["string", "null"] }, "payload": { "$ref": "answer:JsonObject" }, "source": { "$ref": "answer:RemoteConfigurationSource" }, "experiment": { "$ref": "answer:RemoteConfigurationExperiment" } }, "$id": "answer:UserRemoteConfiguration" };
 var schema216 = { "type": ["object", "null"], "required": ["uid", "name", "assignment_type", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "assignment_type": { "type": "string", "enum": ["auto", "manual"] }, "type": { "type": "string", "enum": ["remote_configuration", "experiment_control_group", "experiment_treatment_group"] } }, "$id": "answer:RemoteConfigurationSource" };
 var schema217 = { "type": ["object", "null"], "required": ["uid", "name", "group"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "type": "string" }, "group": { "$ref": "answer:EvaluatedGroup" } }, "$id": "answer:RemoteConfigurationExperiment" };
@@ -16280,7 +16182,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern87.test(data1)) {
+        if (!pattern89.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/remote-configurations" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -16355,7 +16257,7 @@ function validate118(data, { instancePath = "", parentData, parentDataProperty, 
 var v4EvaluateUserRemoteConfigurationsBody = validate125;
 var schema222 = { "type": "object", "additionalProperties": false, "properties": { "context_keys": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": ["string", "null"], "maxLength": 256, "format": "text" }, "uniqueItems": true } }, "attributes": { "$ref": "input:EvaluationAttributes" }, "dry_run": { "type": "boolean", "default": false } }, "$id": "input:EvaluationInput" };
 var schema223 = { "type": "object", "additionalProperties": false, "properties": { "target_platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "country": { "type": "string", "pattern": "^[A-Za-z]{2}$", "x-hint": "a country code of two letters such as DE", "format": "text" }, "app_version": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:EvaluationAttributes" };
-var pattern88 = new RegExp("^[A-Za-z]{2}$", "u");
+var pattern90 = new RegExp("^[A-Za-z]{2}$", "u");
 function validate126(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -16551,7 +16453,7 @@ function validate126(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern88.test(data4)) {
+            if (!pattern90.test(data4)) {
               const err14 = { instancePath: instancePath + "/attributes/country", schemaPath: "input:EvaluationAttributes/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err14];
@@ -16655,7 +16557,7 @@ function validate125(data, { instancePath = "", parentData, parentDataProperty, 
 var answerSegmentList = validate128;
 var schema224 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/segments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Segment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:SegmentList" };
 var schema226 = { "type": "object", "required": ["object", "id", "url", "name", "is_system", "conditions", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["segment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/segments/.+$", "x-hint": "a path such as /v4/segments/a1" }, "name": { "type": "string", "minLength": 1, "maxLength": 256 }, "is_system": { "type": "boolean" }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Segment" };
-var pattern89 = new RegExp("^/v4/segments/.+$", "u");
+var pattern91 = new RegExp("^/v4/segments/.+$", "u");
 function validate129(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -16790,7 +16692,7 @@ function validate129(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern89.test(data2)) {
+        if (!pattern91.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/segments/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -17291,7 +17193,7 @@ function validate132(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerSystemSegmentList = validate136;
-var pattern92 = new RegExp("^/v4/segments/system$", "u");
+var pattern94 = new RegExp("^/v4/segments/system$", "u");
 function validate136(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -17368,7 +17270,7 @@ function validate136(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern92.test(data1)) {
+        if (!pattern94.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/segments/system" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -18723,7 +18625,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var v4GetAnalyticsChartQuery = validate150;
 var schema246 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
-var pattern95 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
+var pattern97 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
 function validate150(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -18890,7 +18792,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -19030,7 +18932,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data8)) {
+        if (!pattern97.test(data8)) {
           const err28 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -20399,7 +20301,7 @@ var answerExperimentList = validate153;
 var schema250 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
 var schema252 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
 var schema253 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
-var pattern96 = new RegExp("^/v4/experiments/.+$", "u");
+var pattern98 = new RegExp("^/v4/experiments/.+$", "u");
 function validate154(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20615,7 +20517,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern96.test(data2)) {
+        if (!pattern98.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -21175,7 +21077,7 @@ function validate153(data, { instancePath = "", parentData, parentDataProperty, 
 var answerExperiment = validate154;
 var v4CreateExperimentBody = validate157;
 var schema261 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
-var pattern102 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
+var pattern104 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
 function validate158(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -21451,7 +21353,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern102.test(data7)) {
+      if (!pattern104.test(data7)) {
         const err25 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as main_paywall" } };
         if (vErrors === null) {
           vErrors = [err25];
@@ -23049,7 +22951,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data5)) {
+      if (!pattern33.test(data5)) {
         const err22 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err22];
@@ -23412,7 +23314,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern102.test(data7)) {
+        if (!pattern104.test(data7)) {
           const err23 = { instancePath: instancePath + "/context_key", schemaPath: "#/properties/context_key/pattern", keyword: "pattern", params: { hint: "empty or made of letters, digits, '.', '_' and '-', such as main_paywall" } };
           if (vErrors === null) {
             vErrors = [err23];
@@ -23605,9 +23507,9 @@ function validate170(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExperimentGroupList = validate173;
-var pattern109 = new RegExp("^/v4/experiments/.+/groups$", "u");
+var pattern111 = new RegExp("^/v4/experiments/.+/groups$", "u");
 var schema279 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
-var pattern110 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
+var pattern112 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
 function validate174(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23769,7 +23671,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern110.test(data2)) {
+        if (!pattern112.test(data2)) {
           const err16 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1/groups/a1" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -24048,7 +23950,7 @@ function validate173(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern109.test(data1)) {
+        if (!pattern111.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/experiments/a1/groups" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -24907,7 +24809,7 @@ var schema297 = { "type": "object", "required": ["object", "id", "url", "name", 
 var schema300 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
 var schema301 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
 var schema302 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
-var pattern117 = new RegExp("^/v4/screens/.+$", "u");
+var pattern119 = new RegExp("^/v4/screens/.+$", "u");
 function validate182(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -25060,7 +24962,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern117.test(data2)) {
+        if (!pattern119.test(data2)) {
           const err15 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -25428,8 +25330,8 @@ function validate181(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScreen = validate184;
 var schema307 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
-var pattern123 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
-var pattern124 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
+var pattern125 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
+var pattern126 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
 function validate184(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -25645,7 +25547,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern117.test(data2)) {
+        if (!pattern119.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -25873,7 +25775,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.prod_key !== void 0) {
       let data14 = data.prod_key;
       if (typeof data14 === "string") {
-        if (!pattern123.test(data14)) {
+        if (!pattern125.test(data14)) {
           const err43 = { instancePath: instancePath + "/prod_key", schemaPath: "#/properties/prod_key/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err43];
@@ -25895,7 +25797,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_key !== void 0) {
       let data15 = data.sandbox_key;
       if (typeof data15 === "string") {
-        if (!pattern124.test(data15)) {
+        if (!pattern126.test(data15)) {
           const err45 = { instancePath: instancePath + "/sandbox_key", schemaPath: "#/properties/sandbox_key/pattern", keyword: "pattern", params: { hint: "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err45];
@@ -27156,7 +27058,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -28166,7 +28068,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern117.test(data1)) {
+        if (!pattern119.test(data1)) {
           const err6 = { instancePath: instancePath + "/url", schemaPath: "answer:ScreenUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/screens/a1" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -30062,7 +29964,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -30202,7 +30104,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data8)) {
+        if (!pattern97.test(data8)) {
           const err28 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -31881,7 +31783,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data3.date !== void 0) {
           let data4 = data3.date;
           if (typeof data4 === "string") {
-            if (!pattern95.test(data4)) {
+            if (!pattern97.test(data4)) {
               const err12 = { instancePath: instancePath + "/first_rate/date", schemaPath: "answer:AnalyticsRate/properties/date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
               if (vErrors === null) {
                 vErrors = [err12];
@@ -31957,7 +31859,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data6.date !== void 0) {
           let data7 = data6.date;
           if (typeof data7 === "string") {
-            if (!pattern95.test(data7)) {
+            if (!pattern97.test(data7)) {
               const err19 = { instancePath: instancePath + "/last_rate/date", schemaPath: "answer:AnalyticsRate/properties/date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -32515,7 +32417,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
             if (data21.day !== void 0) {
               let data22 = data21.day;
               if (typeof data22 === "string") {
-                if (!pattern95.test(data22)) {
+                if (!pattern97.test(data22)) {
                   const err46 = { instancePath: instancePath + "/changed_since/" + i3 + "/day", schemaPath: "answer:AnalyticsLateDay/properties/day/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
                   if (vErrors === null) {
                     vErrors = [err46];
@@ -33105,7 +33007,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data4)) {
+      if (!pattern33.test(data4)) {
         const err14 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -33245,7 +33147,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data8)) {
+        if (!pattern97.test(data8)) {
           const err28 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -37337,7 +37239,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data8)) {
+      if (!pattern33.test(data8)) {
         const err24 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err24];
@@ -37367,7 +37269,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data9)) {
+        if (!pattern97.test(data9)) {
           const err27 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -40183,7 +40085,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern31.test(data6)) {
+      if (!pattern33.test(data6)) {
         const err20 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
         if (vErrors === null) {
           vErrors = [err20];
@@ -40213,7 +40115,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern95.test(data7)) {
+        if (!pattern97.test(data7)) {
           const err23 = { instancePath: instancePath + "/rate_date", schemaPath: "#/properties/rate_date/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
           if (vErrors === null) {
             vErrors = [err23];
@@ -41704,7 +41606,7 @@ var schema398 = { "type": "object", "required": ["object", "id", "url", "name", 
 var schema399 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
 var schema400 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
 var schema401 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
-var pattern142 = new RegExp("^/v4/analytics/views/.+$", "u");
+var pattern144 = new RegExp("^/v4/analytics/views/.+$", "u");
 function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -41875,7 +41777,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern142.test(data2)) {
+        if (!pattern144.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/analytics/views/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -43015,7 +42917,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
 var answerAnalyticsAnnotationList = validate247;
 var schema414 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
 var schema416 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
-var pattern146 = new RegExp("^/v4/analytics/annotations/.+$", "u");
+var pattern148 = new RegExp("^/v4/analytics/annotations/.+$", "u");
 function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -43159,7 +43061,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern146.test(data2)) {
+        if (!pattern148.test(data2)) {
           const err14 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/analytics/annotations/a1" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -43947,7 +43849,7 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
 var answerEventList = validate253;
 var schema425 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
 var schema427 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
-var pattern150 = new RegExp("^/v4/events/.+$", "u");
+var pattern152 = new RegExp("^/v4/events/.+$", "u");
 function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -44082,7 +43984,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern150.test(data2)) {
+        if (!pattern152.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/events/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -45349,13 +45251,13 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExport = validate264;
-var schema438 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema438 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
 var schema443 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
 var schema444 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
-var pattern154 = new RegExp("^/v4/exports/.+$", "u");
-var pattern159 = new RegExp("^https?://", "u");
+var pattern156 = new RegExp("^/v4/exports/.+$", "u");
+var pattern161 = new RegExp("^https?://", "u");
 var schema445 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern161 = new RegExp("^[0-9a-f]{64}$", "u");
+var pattern163 = new RegExp("^[0-9a-f]{64}$", "u");
 function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -45502,7 +45404,7 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern161.test(data2)) {
+        if (!pattern163.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -45918,7 +45820,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern154.test(data2)) {
+        if (!pattern156.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -46116,7 +46018,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (typeof data9 === "string") {
-        if (!pattern159.test(data9)) {
+        if (!pattern161.test(data9)) {
           const err43 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err43];
@@ -46138,7 +46040,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data10 === "events" || data10 === "customers" || data10 === "purchases" || data10 === "purchases_state" || data10 === "subscriptions" || data10 === "entitlements")) {
+      if (!(data10 === "events" || data10 === "customers" || data10 === "purchases")) {
         const err45 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema438.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err45];
@@ -46384,7 +46286,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4CreateExportBody = validate267;
-var schema449 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema449 = { "type": "object", "required": ["from_timestamp", "to_timestamp"], "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
 var schema450 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
 function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -46412,31 +46314,27 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.include === void 0) {
       data.include = [];
     }
+    if (data.from_timestamp === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "from_timestamp" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.to_timestamp === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "to_timestamp" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema449.properties, key0)) {
-        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      }
-    }
-    if (data.from_timestamp !== void 0) {
-      let data0 = data.from_timestamp;
-      if (typeof data0 === "string") {
-        if (!formats0(data0)) {
-          const err1 = { instancePath: instancePath + "/from_timestamp", schemaPath: "#/properties/from_timestamp/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err1];
-          } else {
-            vErrors.push(err1);
-          }
-          errors++;
-        }
-      } else {
-        const err2 = { instancePath: instancePath + "/from_timestamp", schemaPath: "#/properties/from_timestamp/type", keyword: "type", params: { type: "string" } };
+        const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -46445,11 +46343,11 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.to_timestamp !== void 0) {
-      let data1 = data.to_timestamp;
-      if (typeof data1 === "string") {
-        if (!formats0(data1)) {
-          const err3 = { instancePath: instancePath + "/to_timestamp", schemaPath: "#/properties/to_timestamp/format", keyword: "format", params: { format: "date-time" } };
+    if (data.from_timestamp !== void 0) {
+      let data0 = data.from_timestamp;
+      if (typeof data0 === "string") {
+        if (!formats0(data0)) {
+          const err3 = { instancePath: instancePath + "/from_timestamp", schemaPath: "#/properties/from_timestamp/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -46458,7 +46356,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       } else {
-        const err4 = { instancePath: instancePath + "/to_timestamp", schemaPath: "#/properties/to_timestamp/type", keyword: "type", params: { type: "string" } };
+        const err4 = { instancePath: instancePath + "/from_timestamp", schemaPath: "#/properties/from_timestamp/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -46467,28 +46365,31 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.to_timestamp !== void 0) {
+      let data1 = data.to_timestamp;
+      if (typeof data1 === "string") {
+        if (!formats0(data1)) {
+          const err5 = { instancePath: instancePath + "/to_timestamp", schemaPath: "#/properties/to_timestamp/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
+      } else {
+        const err6 = { instancePath: instancePath + "/to_timestamp", schemaPath: "#/properties/to_timestamp/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
+      }
+    }
     let data2 = data.type;
     if (typeof data2 !== "string") {
-      const err5 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (!(data2 === "events" || data2 === "customers" || data2 === "purchases" || data2 === "purchases_state" || data2 === "subscriptions" || data2 === "entitlements")) {
-      const err6 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema449.properties.type.enum } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    let data3 = data.format;
-    if (typeof data3 !== "string") {
-      const err7 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
+      const err7 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err7];
       } else {
@@ -46496,8 +46397,8 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err8 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema449.properties.format.enum } };
+    if (!(data2 === "events" || data2 === "customers" || data2 === "purchases")) {
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema449.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -46505,9 +46406,9 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data4 = data.platform;
-    if (typeof data4 !== "string" && data4 !== null) {
-      const err9 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema449.properties.platform.type } };
+    let data3 = data.format;
+    if (typeof data3 !== "string") {
+      const err9 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err9];
       } else {
@@ -46515,8 +46416,8 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err10 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema449.properties.platform.enum } };
+    if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema449.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -46524,9 +46425,9 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data5 = data.segment_id;
-    if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema449.properties.segment_id.type } };
+    let data4 = data.platform;
+    if (typeof data4 !== "string" && data4 !== null) {
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema449.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -46534,20 +46435,18 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (typeof data5 === "string") {
-      if (!formats4(data5)) {
-        const err12 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/format", keyword: "format", params: { format: "text" } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
+    if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema449.properties.platform.enum } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
       }
+      errors++;
     }
-    let data6 = data.compression;
-    if (typeof data6 !== "string") {
-      const err13 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/type", keyword: "type", params: { type: "string" } };
+    let data5 = data.segment_id;
+    if (typeof data5 !== "string" && data5 !== null) {
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema449.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -46555,21 +46454,42 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data6 === "none" || data6 === "gzip")) {
-      const err14 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema449.properties.compression.enum } };
-      if (vErrors === null) {
-        vErrors = [err14];
-      } else {
-        vErrors.push(err14);
+    if (typeof data5 === "string") {
+      if (!formats4(data5)) {
+        const err14 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
       }
-      errors++;
     }
-    if (typeof data.formula_guard !== "boolean") {
-      const err15 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+    let data6 = data.compression;
+    if (typeof data6 !== "string") {
+      const err15 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
         vErrors.push(err15);
+      }
+      errors++;
+    }
+    if (!(data6 === "none" || data6 === "gzip")) {
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema449.properties.compression.enum } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
+    if (typeof data.formula_guard !== "boolean") {
+      const err17 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
       }
       errors++;
     }
@@ -46579,11 +46499,11 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     const _errs21 = errors;
     if (Array.isArray(data8)) {
       if (data8.length > 2) {
-        const err16 = {};
+        const err18 = {};
         if (vErrors === null) {
-          vErrors = [err16];
+          vErrors = [err18];
         } else {
-          vErrors.push(err16);
+          vErrors.push(err18);
         }
         errors++;
       }
@@ -46604,20 +46524,20 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
         for (let i0 = 0; i0 < len0; i0++) {
           let data9 = data8[i0];
           if (typeof data9 !== "string") {
-            const err17 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/type", keyword: "type", params: { type: "string" } };
+            const err19 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err17];
+              vErrors = [err19];
             } else {
-              vErrors.push(err17);
+              vErrors.push(err19);
             }
             errors++;
           }
           if (!(data9 === "event_id" || data9 === "properties")) {
-            const err18 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
+            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
             if (vErrors === null) {
-              vErrors = [err18];
+              vErrors = [err20];
             } else {
-              vErrors.push(err18);
+              vErrors.push(err20);
             }
             errors++;
           }
@@ -46627,26 +46547,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       valid1 = _valid0;
     }
     if (!valid1) {
-      const err19 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/if", keyword: "if", params: { failingKeyword: "then" } };
-      if (vErrors === null) {
-        vErrors = [err19];
-      } else {
-        vErrors.push(err19);
-      }
-      errors++;
-    }
-    if (Array.isArray(data8)) {
-      if (data8.length > 2) {
-        const err20 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    } else {
-      const err21 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+      const err21 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/if", keyword: "if", params: { failingKeyword: "then" } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -46654,12 +46555,31 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-  } else {
-    const err22 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err22];
+    if (Array.isArray(data8)) {
+      if (data8.length > 2) {
+        const err22 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
     } else {
-      vErrors.push(err22);
+      const err23 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err23];
+      } else {
+        vErrors.push(err23);
+      }
+      errors++;
+    }
+  } else {
+    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err24];
+    } else {
+      vErrors.push(err24);
     }
     errors++;
   }
@@ -46945,10 +46865,10 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReportList = validate273;
 var schema457 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
 var schema460 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
-var pattern163 = new RegExp("^/v4/scheduled-reports/.+$", "u");
-var pattern164 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
+var pattern165 = new RegExp("^/v4/scheduled-reports/.+$", "u");
+var pattern166 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
 function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47218,7 +47138,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern163.test(data2)) {
+        if (!pattern165.test(data2)) {
           const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -47271,7 +47191,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data4 = data.send_at;
       if (typeof data4 === "string") {
-        if (!pattern164.test(data4)) {
+        if (!pattern166.test(data4)) {
           const err33 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -47788,7 +47708,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data25 === "events" || data25 === "customers" || data25 === "purchases" || data25 === "purchases_state" || data25 === "subscriptions" || data25 === "entitlements")) {
+      if (!(data25 === "events" || data25 === "customers" || data25 === "purchases")) {
         const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema459.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
@@ -48097,7 +48017,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReport = validate274;
 var v4CreateScheduledReportBody = validate277;
-var schema467 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema467 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
 var schema468 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
 function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -48251,7 +48171,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern164.test(data1)) {
+        if (!pattern166.test(data1)) {
           const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -48752,7 +48672,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data19 === "events" || data19 === "customers" || data19 === "purchases" || data19 === "purchases_state" || data19 === "subscriptions" || data19 === "entitlements")) {
+    if (!(data19 === "events" || data19 === "customers" || data19 === "purchases")) {
       const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema467.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err60];
@@ -49213,7 +49133,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerReportOperation = validate282;
 var schema475 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
-var pattern169 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
+var pattern171 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
 function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -49290,7 +49210,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern169.test(data1)) {
+        if (!pattern171.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -49345,7 +49265,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReportRunList = validate283;
 var schema478 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
-var pattern171 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
+var pattern173 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
 var schema481 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
 function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -49854,7 +49774,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern171.test(data2)) {
+        if (!pattern173.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -50386,7 +50306,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern169.test(data1)) {
+        if (!pattern171.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -50955,7 +50875,7 @@ var schema494 = { "type": "object", "required": ["object", "url", "data", "has_m
 var schema496 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
 var schema497 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
 var schema498 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern182 = new RegExp("^/v4/integrations/.+$", "u");
+var pattern184 = new RegExp("^/v4/integrations/.+$", "u");
 function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -51171,7 +51091,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern182.test(data2)) {
+        if (!pattern184.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -52362,10 +52282,10 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
 var answerIntegrationConfig = validate302;
 var schema516 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
 var schema518 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern190 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern191 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern192 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern194 = new RegExp("^whsec_", "u");
+var pattern192 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern193 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern194 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern196 = new RegExp("^whsec_", "u");
 function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -52487,7 +52407,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern190.test(data1)) {
+        if (!pattern192.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -52627,7 +52547,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern191.test(data6)) {
+            if (!pattern193.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -52681,7 +52601,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern192.test(key2)) {
+            if (!pattern194.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -52807,7 +52727,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern194.test(data11)) {
+        if (!pattern196.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -52982,7 +52902,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern191.test(data2)) {
+              if (!pattern193.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -53068,7 +52988,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern192.test(key2)) {
+            if (!pattern194.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -53191,7 +53111,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationTest = validate306;
 var schema526 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern197 = new RegExp("^/v4/integrations/.+/test$", "u");
+var pattern199 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -53286,7 +53206,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern197.test(data1)) {
+        if (!pattern199.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -53453,7 +53373,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern192.test(data0)) {
+      if (!pattern194.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -53484,10 +53404,10 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationDeliveryList = validate308;
-var pattern199 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var pattern201 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
 var schema531 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
 var schema532 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern200 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var pattern202 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
 var schema533 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -53928,7 +53848,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern200.test(data2)) {
+        if (!pattern202.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -54344,7 +54264,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern199.test(data1)) {
+        if (!pattern201.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -54954,7 +54874,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern199.test(data1)) {
+        if (!pattern201.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -55191,7 +55111,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern192.test(data3)) {
+              if (!pattern194.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -55351,13 +55271,13 @@ var answerAutomationList = validate318;
 var schema546 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
 var schema548 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
 var schema550 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern208 = new RegExp("^/v4/automations/.+$", "u");
+var pattern210 = new RegExp("^/v4/automations/.+$", "u");
 var schema551 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
 var schema552 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
 var schema553 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
 var schema555 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern209 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern210 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+var pattern211 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern212 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
 function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55422,7 +55342,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -55483,7 +55403,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -55515,7 +55435,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema558 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern212 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+var pattern214 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55589,7 +55509,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55632,7 +55552,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern212.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -55802,7 +55722,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55970,7 +55890,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data4)) {
+        if (!pattern212.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -56192,7 +56112,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56350,7 +56270,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56434,7 +56354,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema570 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern218 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+var pattern220 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -56508,7 +56428,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56569,7 +56489,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data2)) {
+        if (!pattern220.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -56727,7 +56647,7 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56875,7 +56795,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -57032,7 +56952,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57133,7 +57053,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data3)) {
+        if (!pattern212.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -57230,7 +57150,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57382,7 +57302,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -58076,7 +57996,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern208.test(data2)) {
+        if (!pattern210.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58475,7 +58395,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58545,7 +58465,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -58659,7 +58579,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -58711,7 +58631,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58938,7 +58858,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59172,7 +59092,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data4)) {
+        if (!pattern212.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -59283,7 +59203,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59489,7 +59409,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59664,7 +59584,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59734,7 +59654,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern218.test(data2)) {
+        if (!pattern220.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -59919,7 +59839,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60085,7 +60005,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60260,7 +60180,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60379,7 +60299,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data3)) {
+        if (!pattern212.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -60485,7 +60405,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60664,7 +60584,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern209.test(data0)) {
+        if (!pattern211.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -61668,7 +61588,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomationBacktest = validate389;
 var schema618 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern242 = new RegExp("^/v4/automations/.+/backtest$", "u");
+var pattern244 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -61790,7 +61710,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern242.test(data1)) {
+        if (!pattern244.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -62403,11 +62323,11 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunList = validate394;
-var pattern245 = new RegExp("^/v4/automations/.+/runs$", "u");
+var pattern247 = new RegExp("^/v4/automations/.+/runs$", "u");
 var schema625 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
 var schema629 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
 var schema630 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern246 = new RegExp("^/v4/automation-runs/.+$", "u");
+var pattern248 = new RegExp("^/v4/automation-runs/.+$", "u");
 function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -62735,7 +62655,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern246.test(data2)) {
+        if (!pattern248.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -63098,7 +63018,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern245.test(data1)) {
+        if (!pattern247.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -64233,7 +64153,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern246.test(data2)) {
+        if (!pattern248.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -64613,7 +64533,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
 var answerPushList = validate407;
 var schema655 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
 var schema657 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern263 = new RegExp("^/v4/pushes/.+$", "u");
+var pattern265 = new RegExp("^/v4/pushes/.+$", "u");
 function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -64784,7 +64704,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern263.test(data2)) {
+        if (!pattern265.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -65700,8 +65620,8 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
 var answerProjectSettings = validate414;
 var schema671 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
 var schema672 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern269 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern270 = new RegExp("^https://\\S+$", "u");
+var pattern271 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern272 = new RegExp("^https://\\S+$", "u");
 function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -65866,7 +65786,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.access_token !== void 0) {
       let data3 = data.access_token;
       if (typeof data3 === "string") {
-        if (!pattern123.test(data3)) {
+        if (!pattern125.test(data3)) {
           const err16 = { instancePath: instancePath + "/access_token", schemaPath: "#/properties/access_token/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err16];
@@ -65888,7 +65808,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data4 = data.api_key;
       if (typeof data4 === "string") {
-        if (!pattern123.test(data4)) {
+        if (!pattern125.test(data4)) {
           const err18 = { instancePath: instancePath + "/api_key", schemaPath: "#/properties/api_key/pattern", keyword: "pattern", params: { hint: "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" } };
           if (vErrors === null) {
             vErrors = [err18];
@@ -65910,7 +65830,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern269.test(data5)) {
+        if (!pattern271.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -65950,7 +65870,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data6)) {
+        if (!pattern272.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -65982,7 +65902,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data7)) {
+        if (!pattern272.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -66093,7 +66013,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data1)) {
+        if (!pattern272.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -66134,7 +66054,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern270.test(data2)) {
+        if (!pattern272.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -66170,7 +66090,7 @@ function validate415(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerRegeneratedSecret = validate418;
 var schema678 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern274 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+var pattern276 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -66259,7 +66179,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern274.test(data2)) {
+        if (!pattern276.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -68740,2533 +68660,9 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
   validate431.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate432;
-var schema718 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema720 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema721 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema722 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern280 = new RegExp("^/v4/alerts/.+$", "u");
-var schema726 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.channel_id === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "channel_id" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.phase === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "phase" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.status === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.attempts === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "attempts" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.error === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.created_at === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.finished_at === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "finished_at" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "channel_id" || key0 === "phase" || key0 === "status" || key0 === "attempts" || key0 === "error" || key0 === "created_at" || key0 === "finished_at")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.channel_id !== void 0) {
-      let data0 = data.channel_id;
-      if (typeof data0 === "string") {
-        if (func2(data0) < 1) {
-          const err8 = { instancePath: instancePath + "/channel_id", schemaPath: "#/properties/channel_id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
-      } else {
-        const err9 = { instancePath: instancePath + "/channel_id", schemaPath: "#/properties/channel_id/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.phase !== void 0) {
-      let data1 = data.phase;
-      if (typeof data1 !== "string") {
-        const err10 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-      if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema726.properties.phase.enum } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.status !== void 0) {
-      let data2 = data.status;
-      if (typeof data2 !== "string") {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema726.properties.status.enum } };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-    }
-    if (data.attempts !== void 0) {
-      let data3 = data.attempts;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err14 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number" && isFinite(data3)) {
-        if (data3 > 9007199254740991 || isNaN(data3)) {
-          const err15 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (data3 < 0 || isNaN(data3)) {
-          const err16 = { instancePath: instancePath + "/attempts", schemaPath: "#/properties/attempts/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.error !== void 0) {
-      let data4 = data.error;
-      if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema726.properties.error.type } };
-        if (vErrors === null) {
-          vErrors = [err17];
-        } else {
-          vErrors.push(err17);
-        }
-        errors++;
-      }
-    }
-    if (data.created_at !== void 0) {
-      let data5 = data.created_at;
-      if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err18 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data5)) {
-          const err19 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-      } else {
-        const err20 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    }
-    if (data.finished_at !== void 0) {
-      let data6 = data.finished_at;
-      if (typeof data6 !== "string" && data6 !== null) {
-        const err21 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-      if (typeof data6 === "string") {
-        if (!formats0(data6)) {
-          const err22 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data6)) {
-          const err23 = { instancePath: instancePath + "/finished_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-      }
-    }
-  } else {
-    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err24];
-    } else {
-      vErrors.push(err24);
-    }
-    errors++;
-  }
-  validate434.errors = vErrors;
-  return errors === 0;
-}
-function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.id === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.kind === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kind" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.status === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "status" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.holder === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "holder" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.about === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "about" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.message === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "message" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.detail === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "detail" } };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    if (data.count === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "count" } };
-      if (vErrors === null) {
-        vErrors = [err9];
-      } else {
-        vErrors.push(err9);
-      }
-      errors++;
-    }
-    if (data.began_at === void 0) {
-      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "began_at" } };
-      if (vErrors === null) {
-        vErrors = [err10];
-      } else {
-        vErrors.push(err10);
-      }
-      errors++;
-    }
-    if (data.last_at === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_at" } };
-      if (vErrors === null) {
-        vErrors = [err11];
-      } else {
-        vErrors.push(err11);
-      }
-      errors++;
-    }
-    if (data.ended_at === void 0) {
-      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ended_at" } };
-      if (vErrors === null) {
-        vErrors = [err12];
-      } else {
-        vErrors.push(err12);
-      }
-      errors++;
-    }
-    if (data.messages === void 0) {
-      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "messages" } };
-      if (vErrors === null) {
-        vErrors = [err13];
-      } else {
-        vErrors.push(err13);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func36.call(schema720.properties, key0)) {
-        const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema720.properties.object.enum } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-    }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (func2(data1) < 1) {
-          const err17 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-      } else {
-        const err18 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern280.test(data2)) {
-          const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-      } else {
-        const err20 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    }
-    if (data.kind !== void 0) {
-      let data3 = data.kind;
-      if (typeof data3 !== "string") {
-        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-      if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema721.enum } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-    }
-    if (data.status !== void 0) {
-      let data4 = data.status;
-      if (typeof data4 !== "string") {
-        const err23 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      }
-      if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema722.enum } };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-    if (data.holder !== void 0) {
-      let data5 = data.holder;
-      if (data5 && typeof data5 == "object" && !Array.isArray(data5)) {
-        if (data5.kind === void 0) {
-          const err25 = { instancePath: instancePath + "/holder", schemaPath: "#/properties/holder/required", keyword: "required", params: { missingProperty: "kind" } };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
-        }
-        if (data5.id === void 0) {
-          const err26 = { instancePath: instancePath + "/holder", schemaPath: "#/properties/holder/required", keyword: "required", params: { missingProperty: "id" } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        if (data5.title === void 0) {
-          const err27 = { instancePath: instancePath + "/holder", schemaPath: "#/properties/holder/required", keyword: "required", params: { missingProperty: "title" } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-        for (const key1 in data5) {
-          if (!(key1 === "kind" || key1 === "id" || key1 === "title")) {
-            const err28 = { instancePath: instancePath + "/holder", schemaPath: "#/properties/holder/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-            if (vErrors === null) {
-              vErrors = [err28];
-            } else {
-              vErrors.push(err28);
-            }
-            errors++;
-          }
-        }
-        if (data5.kind !== void 0) {
-          let data6 = data5.kind;
-          if (typeof data6 !== "string") {
-            const err29 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err29];
-            } else {
-              vErrors.push(err29);
-            }
-            errors++;
-          }
-          if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema720.properties.holder.properties.kind.enum } };
-            if (vErrors === null) {
-              vErrors = [err30];
-            } else {
-              vErrors.push(err30);
-            }
-            errors++;
-          }
-        }
-        if (data5.id !== void 0) {
-          let data7 = data5.id;
-          if (typeof data7 === "string") {
-            if (func2(data7) < 1) {
-              const err31 = { instancePath: instancePath + "/holder/id", schemaPath: "#/properties/holder/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
-              if (vErrors === null) {
-                vErrors = [err31];
-              } else {
-                vErrors.push(err31);
-              }
-              errors++;
-            }
-          } else {
-            const err32 = { instancePath: instancePath + "/holder/id", schemaPath: "#/properties/holder/properties/id/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err32];
-            } else {
-              vErrors.push(err32);
-            }
-            errors++;
-          }
-        }
-        if (data5.title !== void 0) {
-          let data8 = data5.title;
-          if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema720.properties.holder.properties.title.type } };
-            if (vErrors === null) {
-              vErrors = [err33];
-            } else {
-              vErrors.push(err33);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err34 = { instancePath: instancePath + "/holder", schemaPath: "#/properties/holder/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err34];
-        } else {
-          vErrors.push(err34);
-        }
-        errors++;
-      }
-    }
-    if (data.about !== void 0) {
-      let data9 = data.about;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema720.properties.about.type } };
-        if (vErrors === null) {
-          vErrors = [err35];
-        } else {
-          vErrors.push(err35);
-        }
-        errors++;
-      }
-    }
-    if (data.message !== void 0) {
-      if (typeof data.message !== "string") {
-        const err36 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err36];
-        } else {
-          vErrors.push(err36);
-        }
-        errors++;
-      }
-    }
-    if (data.detail !== void 0) {
-      let data11 = data.detail;
-      if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema720.properties.detail.type } };
-        if (vErrors === null) {
-          vErrors = [err37];
-        } else {
-          vErrors.push(err37);
-        }
-        errors++;
-      }
-    }
-    if (data.count !== void 0) {
-      let data12 = data.count;
-      if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
-        const err38 = { instancePath: instancePath + "/count", schemaPath: "#/properties/count/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err38];
-        } else {
-          vErrors.push(err38);
-        }
-        errors++;
-      }
-      if (typeof data12 == "number" && isFinite(data12)) {
-        if (data12 > 9007199254740991 || isNaN(data12)) {
-          const err39 = { instancePath: instancePath + "/count", schemaPath: "#/properties/count/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err39];
-          } else {
-            vErrors.push(err39);
-          }
-          errors++;
-        }
-        if (data12 < 0 || isNaN(data12)) {
-          const err40 = { instancePath: instancePath + "/count", schemaPath: "#/properties/count/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err40];
-          } else {
-            vErrors.push(err40);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.began_at !== void 0) {
-      let data13 = data.began_at;
-      if (typeof data13 === "string") {
-        if (!formats0(data13)) {
-          const err41 = { instancePath: instancePath + "/began_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data13)) {
-          const err42 = { instancePath: instancePath + "/began_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err42];
-          } else {
-            vErrors.push(err42);
-          }
-          errors++;
-        }
-      } else {
-        const err43 = { instancePath: instancePath + "/began_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err43];
-        } else {
-          vErrors.push(err43);
-        }
-        errors++;
-      }
-    }
-    if (data.last_at !== void 0) {
-      let data14 = data.last_at;
-      if (typeof data14 === "string") {
-        if (!formats0(data14)) {
-          const err44 = { instancePath: instancePath + "/last_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err44];
-          } else {
-            vErrors.push(err44);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data14)) {
-          const err45 = { instancePath: instancePath + "/last_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err45];
-          } else {
-            vErrors.push(err45);
-          }
-          errors++;
-        }
-      } else {
-        const err46 = { instancePath: instancePath + "/last_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err46];
-        } else {
-          vErrors.push(err46);
-        }
-        errors++;
-      }
-    }
-    if (data.ended_at !== void 0) {
-      let data15 = data.ended_at;
-      if (typeof data15 !== "string" && data15 !== null) {
-        const err47 = { instancePath: instancePath + "/ended_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err47];
-        } else {
-          vErrors.push(err47);
-        }
-        errors++;
-      }
-      if (typeof data15 === "string") {
-        if (!formats0(data15)) {
-          const err48 = { instancePath: instancePath + "/ended_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err48];
-          } else {
-            vErrors.push(err48);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data15)) {
-          const err49 = { instancePath: instancePath + "/ended_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err49];
-          } else {
-            vErrors.push(err49);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.messages !== void 0) {
-      let data16 = data.messages;
-      if (Array.isArray(data16)) {
-        if (data16.length > 50) {
-          const err50 = { instancePath: instancePath + "/messages", schemaPath: "#/properties/messages/maxItems", keyword: "maxItems", params: { limit: 50 } };
-          if (vErrors === null) {
-            vErrors = [err50];
-          } else {
-            vErrors.push(err50);
-          }
-          errors++;
-        }
-        const len0 = data16.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate434(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate434.errors : vErrors.concat(validate434.errors);
-            errors = vErrors.length;
-          }
-        }
-      } else {
-        const err51 = { instancePath: instancePath + "/messages", schemaPath: "#/properties/messages/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err51];
-        } else {
-          vErrors.push(err51);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err52 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err52];
-    } else {
-      vErrors.push(err52);
-    }
-    errors++;
-  }
-  validate433.errors = vErrors;
-  return errors === 0;
-}
+var answerTestClock = validate432;
+var schema718 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
 function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.data === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.has_more === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
-        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-      if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 !== "string") {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-      if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema718.properties.url.enum } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.data !== void 0) {
-      let data2 = data.data;
-      if (Array.isArray(data2)) {
-        if (data2.length > 100) {
-          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-        const len0 = data2.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate433(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate433.errors : vErrors.concat(validate433.errors);
-            errors = vErrors.length;
-          }
-        }
-      } else {
-        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.has_more !== void 0) {
-      if (typeof data.has_more !== "boolean") {
-        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.next_cursor !== void 0) {
-      let data5 = data.next_cursor;
-      if (typeof data5 === "string") {
-        if (func2(data5) > 256) {
-          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (func2(data5) < 1) {
-          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err15];
-    } else {
-      vErrors.push(err15);
-    }
-    errors++;
-  }
-  validate432.errors = vErrors;
-  return errors === 0;
-}
-var v4ListAlertsQuery = validate437;
-var schema732 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema733 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.limit === void 0) {
-      data.limit = 20;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "limit" || key0 === "starting_after" || key0 === "filter[status]" || key0 === "filter[kind][]")) {
-        const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err0];
-        } else {
-          vErrors.push(err0);
-        }
-        errors++;
-      }
-    }
-    let data0 = data.limit;
-    if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
-      const err1 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/type", keyword: "type", params: { type: "integer" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (typeof data0 == "number" && isFinite(data0)) {
-      if (data0 > 100 || isNaN(data0)) {
-        const err2 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/maximum", keyword: "maximum", params: { comparison: "<=", limit: 100 } };
-        if (vErrors === null) {
-          vErrors = [err2];
-        } else {
-          vErrors.push(err2);
-        }
-        errors++;
-      }
-      if (data0 < 1 || isNaN(data0)) {
-        const err3 = { instancePath: instancePath + "/limit", schemaPath: "#/properties/limit/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-        if (vErrors === null) {
-          vErrors = [err3];
-        } else {
-          vErrors.push(err3);
-        }
-        errors++;
-      }
-    }
-    if (data.starting_after !== void 0) {
-      let data1 = data.starting_after;
-      if (typeof data1 === "string") {
-        if (func2(data1) > 256) {
-          const err4 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-        if (func2(data1) < 1) {
-          const err5 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-        if (!formats4(data1)) {
-          const err6 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-        if (!pattern3.test(data1)) {
-          const err7 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei" } };
-          if (vErrors === null) {
-            vErrors = [err7];
-          } else {
-            vErrors.push(err7);
-          }
-          errors++;
-        }
-      } else {
-        const err8 = { instancePath: instancePath + "/starting_after", schemaPath: "#/properties/starting_after/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data["filter[status]"] !== void 0) {
-      let data2 = data["filter[status]"];
-      if (typeof data2 !== "string") {
-        const err9 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-      if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema732.enum } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data["filter[kind][]"] !== void 0) {
-      let data3 = data["filter[kind][]"];
-      const _errs11 = errors;
-      let valid2 = true;
-      const _errs12 = errors;
-      if (Array.isArray(data3)) {
-        if (data3.length > 50) {
-          const err11 = {};
-          if (vErrors === null) {
-            vErrors = [err11];
-          } else {
-            vErrors.push(err11);
-          }
-          errors++;
-        }
-      }
-      var _valid0 = _errs12 === errors;
-      errors = _errs11;
-      if (vErrors !== null) {
-        if (_errs11) {
-          vErrors.length = _errs11;
-        } else {
-          vErrors = null;
-        }
-      }
-      if (_valid0) {
-        const _errs13 = errors;
-        if (Array.isArray(data3)) {
-          const len0 = data3.length;
-          for (let i0 = 0; i0 < len0; i0++) {
-            let data4 = data3[i0];
-            if (typeof data4 !== "string") {
-              const err12 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/type", keyword: "type", params: { type: "string" } };
-              if (vErrors === null) {
-                vErrors = [err12];
-              } else {
-                vErrors.push(err12);
-              }
-              errors++;
-            }
-            if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema733.enum } };
-              if (vErrors === null) {
-                vErrors = [err13];
-              } else {
-                vErrors.push(err13);
-              }
-              errors++;
-            }
-          }
-        }
-        var _valid0 = _errs13 === errors;
-        valid2 = _valid0;
-      }
-      if (!valid2) {
-        const err14 = { instancePath: instancePath + "/filter[kind][]", schemaPath: "#/properties/filter%5Bkind%5D%5B%5D/if", keyword: "if", params: { failingKeyword: "then" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-      if (Array.isArray(data3)) {
-        if (data3.length > 50) {
-          const err15 = { instancePath: instancePath + "/filter[kind][]", schemaPath: "#/properties/filter%5Bkind%5D%5B%5D/maxItems", keyword: "maxItems", params: { limit: 50 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-      } else {
-        const err16 = { instancePath: instancePath + "/filter[kind][]", schemaPath: "#/properties/filter%5Bkind%5D%5B%5D/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err17 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err17];
-    } else {
-      vErrors.push(err17);
-    }
-    errors++;
-  }
-  validate437.errors = vErrors;
-  return errors === 0;
-}
-var answerNotificationChannelList = validate438;
-var schema734 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema736 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema737 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern287 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema738 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
-var func0 = require_equal().default;
-function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema738.type } };
-    if (vErrors === null) {
-      vErrors = [err0];
-    } else {
-      vErrors.push(err0);
-    }
-    errors++;
-  }
-  if (Array.isArray(data)) {
-    if (data.length > 50) {
-      const err1 = { instancePath, schemaPath: "#/maxItems", keyword: "maxItems", params: { limit: 50 } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.length < 1) {
-      const err2 = { instancePath, schemaPath: "#/minItems", keyword: "minItems", params: { limit: 1 } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    const len0 = data.length;
-    for (let i0 = 0; i0 < len0; i0++) {
-      let data0 = data[i0];
-      if (typeof data0 !== "string") {
-        const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err3];
-        } else {
-          vErrors.push(err3);
-        }
-        errors++;
-      }
-      if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema721.enum } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      }
-    }
-    let i1 = data.length;
-    let j0;
-    if (i1 > 1) {
-      outer0:
-        for (; i1--; ) {
-          for (j0 = i1; j0--; ) {
-            if (func0(data[i1], data[j0])) {
-              const err5 = { instancePath, schemaPath: "#/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } };
-              if (vErrors === null) {
-                vErrors = [err5];
-              } else {
-                vErrors.push(err5);
-              }
-              errors++;
-              break outer0;
-            }
-          }
-        }
-    }
-  }
-  validate440.errors = vErrors;
-  return errors === 0;
-}
-function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.id === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "id" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.title === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.type === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.kinds === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "kinds" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.settings === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "settings" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.last_sent_at === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_sent_at" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.last_error_at === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_error_at" } };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    if (data.last_error_message === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "last_error_message" } };
-      if (vErrors === null) {
-        vErrors = [err9];
-      } else {
-        vErrors.push(err9);
-      }
-      errors++;
-    }
-    if (data.created_at === void 0) {
-      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
-      if (vErrors === null) {
-        vErrors = [err10];
-      } else {
-        vErrors.push(err10);
-      }
-      errors++;
-    }
-    if (data.updated_at === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_at" } };
-      if (vErrors === null) {
-        vErrors = [err11];
-      } else {
-        vErrors.push(err11);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func36.call(schema736.properties, key0)) {
-        const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err13];
-        } else {
-          vErrors.push(err13);
-        }
-        errors++;
-      }
-      if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema736.properties.object.enum } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (func2(data1) < 1) {
-          const err15 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-      } else {
-        const err16 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern287.test(data2)) {
-          const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-      } else {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-    if (data.title !== void 0) {
-      if (typeof data.title !== "string") {
-        const err19 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-    }
-    if (data.type !== void 0) {
-      let data4 = data.type;
-      if (typeof data4 !== "string") {
-        const err20 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-      if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema737.enum } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-    }
-    if (data.kinds !== void 0) {
-      if (!validate440(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate440.errors : vErrors.concat(validate440.errors);
-        errors = vErrors.length;
-      }
-    }
-    if (data.settings !== void 0) {
-      let data6 = data.settings;
-      if (data6 && typeof data6 == "object" && !Array.isArray(data6)) {
-        for (const key1 in data6) {
-          const _errs16 = errors;
-          if (typeof key1 !== "string") {
-            const err22 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key1 };
-            if (vErrors === null) {
-              vErrors = [err22];
-            } else {
-              vErrors.push(err22);
-            }
-            errors++;
-          }
-          var valid2 = _errs16 === errors;
-          if (!valid2) {
-            const err23 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames", keyword: "propertyNames", params: { propertyName: key1 } };
-            if (vErrors === null) {
-              vErrors = [err23];
-            } else {
-              vErrors.push(err23);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err24 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-    if (data.last_sent_at !== void 0) {
-      let data7 = data.last_sent_at;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/last_sent_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      }
-      if (typeof data7 === "string") {
-        if (!formats0(data7)) {
-          const err26 = { instancePath: instancePath + "/last_sent_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data7)) {
-          const err27 = { instancePath: instancePath + "/last_sent_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.last_error_at !== void 0) {
-      let data8 = data.last_error_at;
-      if (typeof data8 !== "string" && data8 !== null) {
-        const err28 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err28];
-        } else {
-          vErrors.push(err28);
-        }
-        errors++;
-      }
-      if (typeof data8 === "string") {
-        if (!formats0(data8)) {
-          const err29 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data8)) {
-          const err30 = { instancePath: instancePath + "/last_error_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.last_error_message !== void 0) {
-      let data9 = data.last_error_message;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema736.properties.last_error_message.type } };
-        if (vErrors === null) {
-          vErrors = [err31];
-        } else {
-          vErrors.push(err31);
-        }
-        errors++;
-      }
-    }
-    if (data.created_at !== void 0) {
-      let data10 = data.created_at;
-      if (typeof data10 === "string") {
-        if (!formats0(data10)) {
-          const err32 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err32];
-          } else {
-            vErrors.push(err32);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data10)) {
-          const err33 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err33];
-          } else {
-            vErrors.push(err33);
-          }
-          errors++;
-        }
-      } else {
-        const err34 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err34];
-        } else {
-          vErrors.push(err34);
-        }
-        errors++;
-      }
-    }
-    if (data.updated_at !== void 0) {
-      let data11 = data.updated_at;
-      if (typeof data11 === "string") {
-        if (!formats0(data11)) {
-          const err35 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err35];
-          } else {
-            vErrors.push(err35);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data11)) {
-          const err36 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err36];
-          } else {
-            vErrors.push(err36);
-          }
-          errors++;
-        }
-      } else {
-        const err37 = { instancePath: instancePath + "/updated_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err37];
-        } else {
-          vErrors.push(err37);
-        }
-        errors++;
-      }
-    }
-    if (data.generated_signing_secret !== void 0) {
-      let data12 = data.generated_signing_secret;
-      if (typeof data12 === "string") {
-        if (!pattern194.test(data12)) {
-          const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
-          if (vErrors === null) {
-            vErrors = [err38];
-          } else {
-            vErrors.push(err38);
-          }
-          errors++;
-        }
-      } else {
-        const err39 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err39];
-        } else {
-          vErrors.push(err39);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err40 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err40];
-    } else {
-      vErrors.push(err40);
-    }
-    errors++;
-  }
-  validate439.errors = vErrors;
-  return errors === 0;
-}
-function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.data === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "data" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.has_more === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "has_more" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "has_more" || key0 === "next_cursor")) {
-        const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err5];
-        } else {
-          vErrors.push(err5);
-        }
-        errors++;
-      }
-      if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "answer:ListObject/enum", keyword: "enum", params: { allowedValues: schema22.enum } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 !== "string") {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-      if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema734.properties.url.enum } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.data !== void 0) {
-      let data2 = data.data;
-      if (Array.isArray(data2)) {
-        if (data2.length > 100) {
-          const err9 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/maxItems", keyword: "maxItems", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-        const len0 = data2.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate439(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate439.errors : vErrors.concat(validate439.errors);
-            errors = vErrors.length;
-          }
-        }
-      } else {
-        const err10 = { instancePath: instancePath + "/data", schemaPath: "#/properties/data/type", keyword: "type", params: { type: "array" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.has_more !== void 0) {
-      if (typeof data.has_more !== "boolean") {
-        const err11 = { instancePath: instancePath + "/has_more", schemaPath: "answer:HasMore/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.next_cursor !== void 0) {
-      let data5 = data.next_cursor;
-      if (typeof data5 === "string") {
-        if (func2(data5) > 256) {
-          const err12 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (func2(data5) < 1) {
-          const err13 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/next_cursor", schemaPath: "answer:NextCursor/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err15];
-    } else {
-      vErrors.push(err15);
-    }
-    errors++;
-  }
-  validate438.errors = vErrors;
-  return errors === 0;
-}
-var answerNotificationChannel = validate439;
-var v4CreateNotificationChannelBody = validate443;
-var schema748 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema749 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema749.type } };
-    if (vErrors === null) {
-      vErrors = [err0];
-    } else {
-      vErrors.push(err0);
-    }
-    errors++;
-  }
-  const _errs1 = errors;
-  let valid0 = true;
-  const _errs2 = errors;
-  if (Array.isArray(data)) {
-    if (data.length > 50) {
-      const err1 = {};
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-  }
-  var _valid0 = _errs2 === errors;
-  errors = _errs1;
-  if (vErrors !== null) {
-    if (_errs1) {
-      vErrors.length = _errs1;
-    } else {
-      vErrors = null;
-    }
-  }
-  if (_valid0) {
-    const _errs3 = errors;
-    if (Array.isArray(data)) {
-      const len0 = data.length;
-      for (let i0 = 0; i0 < len0; i0++) {
-        let data0 = data[i0];
-        if (typeof data0 !== "string") {
-          const err2 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/type", keyword: "type", params: { type: "string" } };
-          if (vErrors === null) {
-            vErrors = [err2];
-          } else {
-            vErrors.push(err2);
-          }
-          errors++;
-        }
-        if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema733.enum } };
-          if (vErrors === null) {
-            vErrors = [err3];
-          } else {
-            vErrors.push(err3);
-          }
-          errors++;
-        }
-      }
-      let i1 = data.length;
-      let j0;
-      if (i1 > 1) {
-        outer0:
-          for (; i1--; ) {
-            for (j0 = i1; j0--; ) {
-              if (func0(data[i1], data[j0])) {
-                const err4 = { instancePath, schemaPath: "#/then/uniqueItems", keyword: "uniqueItems", params: { i: i1, j: j0 } };
-                if (vErrors === null) {
-                  vErrors = [err4];
-                } else {
-                  vErrors.push(err4);
-                }
-                errors++;
-                break outer0;
-              }
-            }
-          }
-      }
-    }
-    var _valid0 = _errs3 === errors;
-    valid0 = _valid0;
-  }
-  if (!valid0) {
-    const err5 = { instancePath, schemaPath: "#/if", keyword: "if", params: { failingKeyword: "then" } };
-    if (vErrors === null) {
-      vErrors = [err5];
-    } else {
-      vErrors.push(err5);
-    }
-    errors++;
-  }
-  if (Array.isArray(data)) {
-    if (data.length > 50) {
-      const err6 = { instancePath, schemaPath: "#/maxItems", keyword: "maxItems", params: { limit: 50 } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.length < 1) {
-      const err7 = { instancePath, schemaPath: "#/minItems", keyword: "minItems", params: { limit: 1 } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-  }
-  validate445.errors = vErrors;
-  return errors === 0;
-}
-function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.title === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "title" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.type === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.settings === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "settings" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "title" || key0 === "type" || key0 === "kinds" || key0 === "settings")) {
-        const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err3];
-        } else {
-          vErrors.push(err3);
-        }
-        errors++;
-      }
-    }
-    if (data.title !== void 0) {
-      let data0 = data.title;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 255) {
-          const err4 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-        if (func2(data0) < 1) {
-          const err5 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-        if (!formats4(data0)) {
-          const err6 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err6];
-          } else {
-            vErrors.push(err6);
-          }
-          errors++;
-        }
-      } else {
-        const err7 = { instancePath: instancePath + "/title", schemaPath: "#/properties/title/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.type !== void 0) {
-      let data1 = data.type;
-      if (typeof data1 !== "string") {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-      if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema748.enum } };
-        if (vErrors === null) {
-          vErrors = [err9];
-        } else {
-          vErrors.push(err9);
-        }
-        errors++;
-      }
-    }
-    if (data.kinds !== void 0) {
-      if (!validate445(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate445.errors : vErrors.concat(validate445.errors);
-        errors = vErrors.length;
-      }
-    }
-    if (data.settings !== void 0) {
-      let data3 = data.settings;
-      if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
-        if (Object.keys(data3).length > 20) {
-          const err10 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/maxProperties", keyword: "maxProperties", params: { limit: 20 } };
-          if (vErrors === null) {
-            vErrors = [err10];
-          } else {
-            vErrors.push(err10);
-          }
-          errors++;
-        }
-        for (const key1 in data3) {
-          const _errs10 = errors;
-          if (typeof key1 === "string") {
-            if (!formats4(key1)) {
-              const err11 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key1 };
-              if (vErrors === null) {
-                vErrors = [err11];
-              } else {
-                vErrors.push(err11);
-              }
-              errors++;
-            }
-          } else {
-            const err12 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key1 };
-            if (vErrors === null) {
-              vErrors = [err12];
-            } else {
-              vErrors.push(err12);
-            }
-            errors++;
-          }
-          var valid2 = _errs10 === errors;
-          if (!valid2) {
-            const err13 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/propertyNames", keyword: "propertyNames", params: { propertyName: key1 } };
-            if (vErrors === null) {
-              vErrors = [err13];
-            } else {
-              vErrors.push(err13);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err14 = { instancePath: instancePath + "/settings", schemaPath: "#/properties/settings/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err15];
-    } else {
-      vErrors.push(err15);
-    }
-    errors++;
-  }
-  validate444.errors = vErrors;
-  return errors === 0;
-}
-function validate443(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (!validate444(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate444.errors : vErrors.concat(validate444.errors);
-    errors = vErrors.length;
-  }
-  validate443.errors = vErrors;
-  return errors === 0;
-}
-var v4GetNotificationChannelPath = validate448;
-function validate448(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.channel_id === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "channel_id" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "channel_id")) {
-        const err1 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err1];
-        } else {
-          vErrors.push(err1);
-        }
-        errors++;
-      }
-    }
-    if (data.channel_id !== void 0) {
-      let data0 = data.channel_id;
-      if (typeof data0 === "string") {
-        if (func2(data0) > 256) {
-          const err2 = { instancePath: instancePath + "/channel_id", schemaPath: "input:IdInPath/maxLength", keyword: "maxLength", params: { limit: 256 } };
-          if (vErrors === null) {
-            vErrors = [err2];
-          } else {
-            vErrors.push(err2);
-          }
-          errors++;
-        }
-        if (func2(data0) < 1) {
-          const err3 = { instancePath: instancePath + "/channel_id", schemaPath: "input:IdInPath/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err3];
-          } else {
-            vErrors.push(err3);
-          }
-          errors++;
-        }
-        if (!formats4(data0)) {
-          const err4 = { instancePath: instancePath + "/channel_id", schemaPath: "input:IdInPath/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
-        }
-        if (!pattern3.test(data0)) {
-          const err5 = { instancePath: instancePath + "/channel_id", schemaPath: "input:IdInPath/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_' and '-', such as abc-123" } };
-          if (vErrors === null) {
-            vErrors = [err5];
-          } else {
-            vErrors.push(err5);
-          }
-          errors++;
-        }
-      } else {
-        const err6 = { instancePath: instancePath + "/channel_id", schemaPath: "input:IdInPath/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err7 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err7];
-    } else {
-      vErrors.push(err7);
-    }
-    errors++;
-  }
-  validate448.errors = vErrors;
-  return errors === 0;
-}
-var answerNotificationChannelTest = validate449;
-var schema753 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern294 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.object === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "object" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.url === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "url" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.ok === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "ok" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.http_status === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "http_status" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.duration_ms === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "duration_ms" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.error === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "ok" || key0 === "http_status" || key0 === "duration_ms" || key0 === "error")) {
-        const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err6];
-        } else {
-          vErrors.push(err6);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-      if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema753.properties.object.enum } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
-      }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 === "string") {
-        if (!pattern294.test(data1)) {
-          const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
-          if (vErrors === null) {
-            vErrors = [err9];
-          } else {
-            vErrors.push(err9);
-          }
-          errors++;
-        }
-      } else {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.ok !== void 0) {
-      if (typeof data.ok !== "boolean") {
-        const err11 = { instancePath: instancePath + "/ok", schemaPath: "#/properties/ok/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-    }
-    if (data.http_status !== void 0) {
-      let data3 = data.http_status;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema753.properties.http_status.type } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number" && isFinite(data3)) {
-        if (data3 > 9007199254740991 || isNaN(data3)) {
-          const err13 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (data3 < -9007199254740991 || isNaN(data3)) {
-          const err14 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err14];
-          } else {
-            vErrors.push(err14);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.duration_ms !== void 0) {
-      let data4 = data.duration_ms;
-      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-        const err15 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-      if (typeof data4 == "number" && isFinite(data4)) {
-        if (data4 > 9007199254740991 || isNaN(data4)) {
-          const err16 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (data4 < 0 || isNaN(data4)) {
-          const err17 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.error !== void 0) {
-      let data5 = data.error;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema753.properties.error.type } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err19 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err19];
-    } else {
-      vErrors.push(err19);
-    }
-    errors++;
-  }
-  validate449.errors = vErrors;
-  return errors === 0;
-}
-var answerTestClock = validate450;
-var schema754 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71348,7 +68744,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema754.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema718.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71369,7 +68765,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema754.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema718.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -71493,12 +68889,12 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate450.errors = vErrors;
+  validate432.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate451;
-var schema756 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate433;
+var schema720 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71580,7 +68976,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema756.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema720.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71601,7 +68997,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema756.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema720.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -71902,11 +69298,11 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate451.errors = vErrors;
+  validate433.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate452;
-function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate434;
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71943,7 +69339,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern210.test(data0)) {
+        if (!pattern212.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -71993,12 +69389,12 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate452.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate453;
-var schema760 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate435;
+var schema724 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72053,7 +69449,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema760.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema724.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -72074,7 +69470,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema760.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema724.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -72095,7 +69491,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema760.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema724.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -72113,16 +69509,16 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate453.errors = vErrors;
+  validate435.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate454;
-var schema761 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema763 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern298 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema765 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema766 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAuditEntryList = validate436;
+var schema725 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema727 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var pattern285 = new RegExp("^/v4/audit-log/.+$", "u");
+var schema729 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema730 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72168,7 +69564,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema766.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema730.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -72180,7 +69576,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema765.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema729.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -72198,10 +69594,10 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate456.errors = vErrors;
+  validate438.errors = vErrors;
   return errors === 0;
 }
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72315,7 +69711,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema763.properties, key0)) {
+      if (!func36.call(schema727.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -72337,7 +69733,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema763.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema727.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -72371,7 +69767,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern298.test(data2)) {
+        if (!pattern285.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -72422,8 +69818,8 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate456(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
+      if (!validate438(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate438.errors : vErrors.concat(validate438.errors);
         errors = vErrors.length;
       }
     }
@@ -72474,7 +69870,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema763.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema727.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -72486,7 +69882,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema763.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema727.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -72498,7 +69894,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema763.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema727.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -72510,7 +69906,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema763.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema727.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -72522,7 +69918,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema763.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema727.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -72540,10 +69936,10 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate455.errors = vErrors;
+  validate437.errors = vErrors;
   return errors === 0;
 }
-function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72628,7 +70024,7 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema761.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema725.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -72651,8 +70047,8 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate455(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate455.errors : vErrors.concat(validate455.errors);
+          if (!validate437(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate437.errors : vErrors.concat(validate437.errors);
             errors = vErrors.length;
           }
         }
@@ -72717,12 +70113,12 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate454.errors = vErrors;
+  validate436.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate459;
-var schema770 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate441;
+var schema734 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73065,7 +70461,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema770.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema734.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -73200,15 +70596,15 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate459.errors = vErrors;
+  validate441.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate460;
-var schema771 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern301 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern302 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern304 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var validateEventInput = validate442;
+var schema735 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var pattern288 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern289 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern291 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73241,7 +70637,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema771.properties, key0)) {
+      if (!func36.call(schema735.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -73281,7 +70677,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern301.test(data0)) {
+        if (!pattern288.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -73330,7 +70726,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern302.test(data1)) {
+        if (!pattern289.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -73494,7 +70890,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema771.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema735.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -73822,7 +71218,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern304.test(data18)) {
+        if (!pattern291.test(data18)) {
           const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err59];
@@ -73853,7 +71249,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern41.test(data19)) {
+        if (!pattern43.test(data19)) {
           const err62 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err62];
@@ -73884,7 +71280,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern304.test(data20)) {
+        if (!pattern291.test(data20)) {
           const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -73915,7 +71311,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern304.test(data21)) {
+        if (!pattern291.test(data21)) {
           const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -73946,7 +71342,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern304.test(data22)) {
+        if (!pattern291.test(data22)) {
           const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err71];
@@ -74146,7 +71542,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern88.test(data29)) {
+            if (!pattern90.test(data29)) {
               const err90 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err90];
@@ -74567,7 +71963,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data41) {
           let data42 = data41[key6];
           if (typeof data42 !== "string" && !(typeof data42 == "number" && isFinite(data42)) && typeof data42 !== "boolean") {
-            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema771.properties.properties.additionalProperties.type } };
+            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema735.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err130];
             } else {
@@ -74615,12 +72011,11 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate460.errors = vErrors;
+  validate442.errors = vErrors;
   return errors === 0;
 }
 export {
   answerAdvancedTestClock,
-  answerAlertList,
   answerAnalyticsAnnotation,
   answerAnalyticsAnnotationList,
   answerAnalyticsCard,
@@ -74672,9 +72067,6 @@ export {
   answerIntegrationTest,
   answerIntegrationsMeta,
   answerLedger,
-  answerNotificationChannel,
-  answerNotificationChannelList,
-  answerNotificationChannelTest,
   answerOffering,
   answerOfferingList,
   answerProduct,
@@ -74731,7 +72123,6 @@ export {
   v4CreateExportBody,
   v4CreateIdentityBody,
   v4CreateIntegrationBody,
-  v4CreateNotificationChannelBody,
   v4CreateOfferingBody,
   v4CreateProductBody,
   v4CreatePurchaseBody,
@@ -74762,7 +72153,6 @@ export {
   v4GetExportPath,
   v4GetIdentityPath,
   v4GetLedgerQuery,
-  v4GetNotificationChannelPath,
   v4GetOfferingPath,
   v4GetProductPath,
   v4GetPushPath,
@@ -74777,7 +72167,6 @@ export {
   v4GetUserPurchasePath,
   v4GrantCustomerPermissionBody,
   v4GrantUserEntitlementBody,
-  v4ListAlertsQuery,
   v4ListAnalyticsAnnotationsQuery,
   v4ListAnalyticsChartFactsQuery,
   v4ListAuditLogQuery,

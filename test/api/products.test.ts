@@ -47,6 +47,9 @@ describe('creation', () => {
   test.each([
     ['a subscription without duration', { type: 'subscription' }, ['duration']],
     ['a subscription with the duration null', { type: 'subscription_with_promo', duration: null }, ['duration']],
+    ['a duration in hours', { type: 'subscription', duration: 'PT12H' }, ['duration']],
+    ['a duration of nothing', { type: 'subscription', duration: 'P0D' }, ['duration']],
+    ['a duration beyond ten years', { type: 'subscription', duration: 'P10Y1D' }, ['duration']],
     ['a duration of a one-time product', { type: 'lifetime', duration: 'P1Y' }, ['duration']],
     ['a base plan without product', { type: 'consumable', google_base_plan_id: 'm' }, ['google_base_plan_id']],
     ['both at once', { type: 'subscription', google_base_plan_id: 'm' }, ['duration', 'google_base_plan_id']],

@@ -106,3 +106,38 @@ test('what is told late of a period that is over changes nothing, and leaves not
   expect(rows).toHaveLength(1)
   expectAnswersByReplicas(api)
 })
+
+const MONTH = 365.25 / 12
+
+test.each([
+  ['P1D', DAY, MONTH],
+  ['P2W', 2 * WEEK, MONTH / 14],
+  ['P28D', 4 * WEEK, MONTH / 28],
+  ['P2Y', 730 * DAY, 1 / 24],
+])('a period of %s counts for a month by its length, with and without a product that says so, on both drivers', async (duration, length, factor) => {
+  const { secret: key } = await api.newProject()
+  const product = { id: 'own', type: 'subscription', duration, google_product_id: 'linked' }
+  expect((await api.call('POST', '/v4/products', { key, body: product })).status).toBe(201)
+  // The second of three 28 days is a February, and all the same no month.
+  const begun = Date.parse('2026-01-10T00:00:00Z') / 1000
+  const event = (id: string, product_id: string, n: number) => ({
+    ...{
+      event_id: `${id}-${n}`,
+      event_name: n === 0 ? 'subscription_started' : 'subscription_renewed',
+      identity_id: id,
+      platform: 'Android',
+      product_id,
+    },
+    ...{ happened_at: iso(begun + n * length), price: '1000', currency: 'USD' },
+    transaction: { transaction_id: `${id}-${n}`, original_transaction_id: id, expires_at: iso(begun + (n + 1) * length) },
+  })
+  const events = [0, 1, 2].filter(n => begun + n * length < NOW).flatMap(n => [event('a', 'linked', n), event('b', 'unlinked', n)])
+  expect((await api.call('POST', '/v4/events', { key, body: { events } })).body).toMatchObject({ created: events.length })
+  const at = begun + Math.min(2 * length, DAY) + 60
+  for (const { call } of callsOf(api)) {
+    const { body } = await call('GET', `/v4/analytics/charts/mrr?from=${begun}&to=${at}&segmentation=product_id`, { key })
+    const own = Math.round(factor * 100_000) / 100
+    expect(body.series.map((one: { label: string; total: number }) => one.total)).toEqual([own, own])
+  }
+  expectAnswersByReplicas(api)
+})

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import { beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { PER_UNIT_OF_MRR, PER_UNIT_OF_PROCEEDS } from '../../domain/figures/charts/money.ts'
+import { PER_UNIT, PER_UNIT_OF_PROCEEDS } from '../../domain/figures/charts/money.ts'
 import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import { type Measured, measurePeriod } from '../../domain/figures/insights/measured.ts'
 import { insightsOf } from '../../domain/figures/insights/rules.ts'
@@ -13,6 +13,8 @@ import { plan } from './plans.ts'
 import { ratesBefore } from './rates.ts'
 import { stable } from './stable.ts'
 import { storeRates, type Told, tellPlan } from './tell.ts'
+
+const PER_UNIT_OF_MRR = PER_UNIT * 336n
 
 const setting = settingWithReplicas()
 let api: TestApi
@@ -41,7 +43,7 @@ const shownValues = (measured: Measured): InsightValues => ({
     ]),
   ),
   proceeds: pairOf(measured.proceeds, money(PER_UNIT_OF_PROCEEDS)),
-  mrr: pairOf({ last: measured.mrr.end, before: measured.mrr.start }, money(PER_UNIT_OF_MRR)),
+  mrr: pairOf({ last: measured.mrr.end, before: measured.mrr.start }, money(measured.mrr.perUnit)),
 })
 
 const HISTORIES = Math.max(3, Math.ceil(CASES / 30))
@@ -83,7 +85,7 @@ const QUIET: Measured = {
   paid: same(1_000n),
   refunded: 10n,
   proceeds: same(usd(100_000, PER_UNIT_OF_PROCEEDS)),
-  mrr: { end: usd(100_000, PER_UNIT_OF_MRR), start: usd(100_000, PER_UNIT_OF_MRR) },
+  mrr: { end: usd(100_000, PER_UNIT_OF_MRR), start: usd(100_000, PER_UNIT_OF_MRR), perUnit: PER_UNIT_OF_MRR },
   trialsEnded: same(100n),
   trialsConverted: same(40n),
   trialsCancelled: 50n,
@@ -100,7 +102,9 @@ const pair = (last: bigint, before: bigint) => ({ last, before })
 const proceedsOf = (last: number, before: number) => ({
   proceeds: pair(usd(last, PER_UNIT_OF_PROCEEDS), usd(before, PER_UNIT_OF_PROCEEDS)),
 })
-const mrrOf = (end: number, start: number) => ({ mrr: { end: usd(end, PER_UNIT_OF_MRR), start: usd(start, PER_UNIT_OF_MRR) } })
+const mrrOf = (end: number, start: number) => ({
+  mrr: { end: usd(end, PER_UNIT_OF_MRR), start: usd(start, PER_UNIT_OF_MRR), perUnit: PER_UNIT_OF_MRR },
+})
 
 /** Values on both sides of each limit and minimum, with the insight that they give. */
 const LIMITS: [string, Partial<Measured>, string | null][] = [

@@ -61,7 +61,7 @@ export type Plan = {
   shuffle: number[] | null
 }
 
-export const PRODUCTS = ['weekly', 'monthly', 'quarterly', 'half-yearly', 'annual', 'not linked'] as const
+export const PRODUCTS = ['weekly', 'monthly', 'quarterly', 'half-yearly', 'annual', 'daily', 'two-years', 'not linked'] as const
 export const CURRENCIES = ['USD', 'EUR', 'TRY', 'CHF'] as const
 export const COUNTRIES = ['DE', 'US', 'BR']
 export const SCREENS = ['scr_one', 'scr_two']

@@ -15,6 +15,8 @@ export const CATALOGUE: Product[] = [
   { id: 'quarterly', duration: 'P3M', linked: linked('quarterly') },
   { id: 'half-yearly', duration: 'P6M', linked: linked('half-yearly') },
   { id: 'annual', duration: 'P1Y', linked: linked('annual') },
+  { id: 'daily', duration: 'P1D', linked: linked('daily') },
+  { id: 'two-years', duration: 'P2Y', linked: linked('two-years') },
   { id: 'coins', duration: null, linked: linked('coins', ['iOS', 'Android', 'Paddle']) },
 ]
 

@@ -6,11 +6,10 @@ export const HOUR = 3600
 export const DAY = 86_400
 
 export type Store = 'iOS' | 'Android' | 'Stripe' | 'Paddle'
-export type Duration = 'P1W' | 'P1M' | 'P3M' | 'P6M' | 'P1Y'
-
 export type Product = {
   id: string
-  duration: Duration | null
+  /** ISO 8601, of days, weeks, months and years. */
+  duration: string | null
   /** The id that purchases of a store name; for Google Play `{product}:{base plan}`, or the product alone. */
   linked: Partial<Record<Store, string>>
 }

@@ -39,7 +39,7 @@ type Columns = Partial<Record<FactColumn, string>> & { id: string; user_no: stri
 export type FactTable = 'transaction_facts' | 'subscription_changes' | 'user_facts'
 
 /**
- * Rows of facts with one role, as SQL of Postgres. `contribution`: a whole number, in the measure's unit (`Measure.per`); a row with 0 has no part in
+ * Rows of facts with one role, as SQL of Postgres. `contribution`: a whole number, in the measure's unit (`unitOf`); a row with 0 has no part in
  * the number. An id occurs once.
  */
 export type FactRows = {

@@ -1,5 +1,5 @@
 import type { Environment } from '../../environment.ts'
-import { MEASURES } from '../charts/measure.ts'
+import { MEASURES, unitOf } from '../charts/measure.ts'
 import { PER_MILLION, type Quotient } from '../charts/rounding.ts'
 import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
@@ -73,7 +73,7 @@ export async function factsAfter(
   })
   const text = `select * from (${parts.join(' union all ')}) x order by x.happened desc, x.part desc, x.id desc limit ${limit}`
   const rows = await context.source.query({ text, relations: scanRelations(context) })
-  return { facts: await named(context, rows, all, MEASURES[asked.chart.code].per), restarted }
+  return { facts: await named(context, rows, all, unitOf(MEASURES[asked.chart.code], context.products)), restarted }
 }
 
 /** Facts that come after the position, of one part. */

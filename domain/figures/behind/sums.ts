@@ -1,5 +1,5 @@
 import type { Db } from '../../../store/connect.ts'
-import { MEASURES } from '../charts/measure.ts'
+import { MEASURES, unitOf } from '../charts/measure.ts'
 import { PER_MILLION, type Quotient } from '../charts/rounding.ts'
 import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
@@ -40,7 +40,7 @@ export async function sumsBehind(
   lateFrom: number,
 ): Promise<NumberSums> {
   const rows = all.length === 0 ? [] : await context.source.query({ text: sumsSql(all, lateFrom), relations: scanRelations(context) })
-  const { per } = MEASURES[asked.chart.code]
+  const per = unitOf(MEASURES[asked.chart.code], context.products)
   const role = (row: FigureRow): FactRole => all[Number(row.part)]!.role
   const [own, counted] = [rows.filter(row => role(row) !== 'denominator'), rows.filter(row => role(row) === 'denominator')]
   const over = (of: FigureRow[]): Quotient => ({ top: total(of, 'contribution'), bottom: per })

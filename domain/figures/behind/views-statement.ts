@@ -86,6 +86,8 @@ function usersOf(which: 'payers' | 'active users', { environment, restrict, from
   })
 }
 
+/** A third of an amount has no last decimal: without the first rounding, three of them would round as a little less than the whole. */
+const MONTHLY_PLACES = 12
 /** Before everything that can happen. */
 const NEVER = 0
 
@@ -111,7 +113,8 @@ export async function statementOnViews(
   const places = chart.measure === 'count' ? 0 : 2
   const numerator = sumOf(terms, scans, coefficientsOf(asked))
   const isMonthly = scans.some(code => code === 'monthly' || code === 'movement')
-  if (denominator === undefined) return `select round(${numerator}${isMonthly ? '\n / 336.0' : ''}, ${places}) as value`
+  if (denominator === undefined)
+    return `select round(${isMonthly ? `round(${numerator}\n / 336.0, ${MONTHLY_PLACES})` : numerator}, ${places}) as value`
   const below = typeof denominator === 'string' ? usersOf(denominator, terms) : sumOf(terms, scans, denominator)
   const scaled = chart.measure === 'percent' ? `100.0 * ${numerator}` : numerator
   return `select coalesce(round(${scaled}\n / nullif(${below}, 0), ${places}), 0) as value`

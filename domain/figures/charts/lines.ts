@@ -1,7 +1,7 @@
 import type { ChartKind } from '../chart-table.ts'
 import { countsOfRows, countUsers, type FrameCounts, repeatedPayments, withoutRepeats } from './distinct.ts'
 import type { Frame } from './frame.ts'
-import type { Measure, ScanCode } from './measure.ts'
+import { type Measure, type ScanCode, unitOf } from './measure.ts'
 import { type Quotient, totalOf } from './rounding.ts'
 import { PAYMENTS, scanOf } from './scan.ts'
 import { type MeasuredSum, measuredCount, type Scan, type ScanContext } from './scan-rows.ts'
@@ -150,7 +150,8 @@ export async function linesOf(
   divide: Divide = WHOLE,
 ): Promise<Lines> {
   const { measure, kind, isShare, frame } = plan
-  const { denominator, per } = measure
+  const { denominator } = measure
+  const per = unitOf(measure, context.products)
   const terms = rows[0]!.length
   const repeats = denominator === 'payers' ? await repeatedPayments(context, frame, divide.users) : null
   const payments = repeats ? [measuredCount()] : []

@@ -1,6 +1,7 @@
 import type { AttributeCode } from '../attributes.ts'
 import type { ChartCode } from '../chart-table.ts'
-import { PER_UNIT, PER_UNIT_OF_MRR, PER_UNIT_OF_PROCEEDS } from './money.ts'
+import type { ProductWords } from '../product-words.ts'
+import { PER_UNIT, PER_UNIT_OF_PROCEEDS } from './money.ts'
 
 /** Rows of the facts with the sums that are taken of them. */
 export type ScanCode =
@@ -20,7 +21,7 @@ export type ScanCode =
 /**
  * How a chart is computed. `scans`: their terms stand one after the other. `series`: for each series the coefficients of the terms.
  * `segmented`: the scans and coefficients of the whole where a value of an attribute is asked for. `denominator`: coefficients, or users that
- * are counted once. A figure is Σ coefficient × term ÷ `per`, of a ratio ÷ denominator.
+ * are counted once. A figure is Σ coefficient × term ÷ `unitOf`, of a ratio ÷ denominator.
  */
 export type Measure = {
   scans: readonly ScanCode[]
@@ -28,7 +29,12 @@ export type Measure = {
   segmented?: { scans: readonly ScanCode[]; whole: readonly number[] }
   denominator?: readonly number[] | 'payers' | 'active users'
   per: bigint
+  isMonthly?: true
 }
+
+/** How many of a measure's terms make a unit. Monthly amounts have parts of a month, besides. */
+export const unitOf = ({ per, isMonthly }: Measure, { monthParts }: Pick<ProductWords, 'monthParts'>): bigint =>
+  isMonthly ? per * monthParts : per
 
 /** The terms of each scan, in order. */
 export const TERMS = {
@@ -69,15 +75,16 @@ const SALES: Terms = { 'billed: amounts': 1, 'billed: refunds': -1 }
 const perUser = (denominator: 'payers' | 'active users'): Measure => ({ ...sums(['billed'], [SALES], PER_UNIT), denominator })
 
 /** `times`: how often a monthly amount is counted. */
-const monthly = (times: number): Measure => sums(['monthly'], [{ 'monthly: m': times }], PER_UNIT_OF_MRR)
+const monthly = (times: number): Measure => ({ ...sums(['monthly'], [{ 'monthly: m': times }], PER_UNIT), isMonthly: true })
 
 /** A subscription that moves from one value to another leaves the one and enters the other: of a value, the movement is the difference of m. */
 const movement = (times: number): Measure => ({
   ...sums(
     ['movement'],
     [{ 'movement: new': times }, { 'movement: expansion': times }, { 'movement: contraction': times }, { 'movement: churn': times }],
-    PER_UNIT_OF_MRR,
+    PER_UNIT,
   ),
+  isMonthly: true,
   segmented: { scans: ['monthly'], whole: coefficients(['monthly'], { 'monthly: m': times }) },
 })
 

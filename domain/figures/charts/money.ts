@@ -9,8 +9,6 @@ import type { Dialect, FactSource } from '../source.ts'
 export const PER_UNIT = 10n ** BigInt(6 + FACTOR_PLACES)
 export const WHOLE_SHARE = 10n ** BigInt(SHARE_PLACES)
 export const PER_UNIT_OF_PROCEEDS = PER_UNIT * WHOLE_SHARE
-/** A monthly amount is a whole number of 336ths. */
-export const PER_UNIT_OF_MRR = PER_UNIT * 336n
 
 /**
  * What money is computed with: exchange, shares by the number of the platform's word, and how the driver says it. `areProceedsStated`: false where it
@@ -28,7 +26,7 @@ export type SideName = '' | 'a_' | 'b_'
 
 /**
  * A whole number by which rows are multiplied. `codes`: SQL for small numbers, or null, by which rows are added up; `valueOf`: what they stand for
- * together. `sql`: the same of one row.
+ * together. `sql`: the same of one row, for Postgres.
  */
 export type Multiplier = { codes: string[]; sql: string; valueOf: (codes: (bigint | null)[]) => bigint }
 

@@ -3,7 +3,7 @@ import { MOVES } from '../moves.ts'
 import { conditionsOf, type Restriction } from '../restriction.ts'
 import { converted, convertibleSql, type FactorPart, factorJoins, isLeftOut, type SideName } from './money.ts'
 import { columnIn, countedRows, counts, type Scan, type ScanContext, type Term } from './scan-rows.ts'
-import { durationJoin, monthlyFactor, sidesDiffer } from './sides.ts'
+import { durationJoin, monthlyFactor, sidesDiffer, sixteenthsOfSide } from './sides.ts'
 
 type Side = Exclude<SideName, ''>
 const SIDES: Side[] = ['a_', 'b_']
@@ -56,9 +56,10 @@ const [NEW, EXPANSION, CONTRACTION, CHURN] = KINDS as [number, number, number, n
 
 /** Which term a change belongs to; 0: it moves nothing. Only where the price is another one, the converted amounts must be compared. */
 function kindSql({ money, products }: ScanContext): string {
-  const amount = (side: Side) =>
-    `((${monthlyFactor('m', products, side).sql}) * coalesce(${converted(convertibleSql('m', money, side), money, 'whole', side)}, 0))`
-  const [after, before] = [amount('a_'), amount('b_')]
+  // Each is multiplied by the length of the other one in place of a division by its own.
+  const amount = (side: Side, other: Side) =>
+    `(${sixteenthsOfSide('m', products, other)} * coalesce(${converted(convertibleSql('m', money, side), money, 'whole', side)}, 0))`
+  const [after, before] = [amount('a_', 'b_'), amount('b_', 'a_')]
   return `case m.moves when ${MOVES.gain} then ${NEW} when ${MOVES.loss} then ${CHURN}
     when ${MOVES.samePrice} then case when fa_.factor > fb_.factor then ${EXPANSION} when fa_.factor < fb_.factor then ${CONTRACTION} else 0 end
     else case when ${before} = 0 then ${NEW} when ${after} = 0 then ${CHURN} when ${after} > ${before} then ${EXPANSION}

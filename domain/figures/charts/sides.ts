@@ -1,3 +1,4 @@
+import { SIXTEENTHS_OF_A_MONTH, sixteenthsOf, sixteenthsSql } from '../../facts/lengths.ts'
 import { CHANGE_CAUSE } from '../../facts/rows.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import type { ProductWords } from '../product-words.ts'
@@ -44,16 +45,21 @@ const hasDurations = ({ durations }: ProductWords): boolean => durations.columns
 export const durationJoin = (row: string, products: ProductWords, side: SideName = ''): string =>
   hasDurations(products) ? ` left join ${products.durations.name} d${side} on d${side}.product = ${row}.${side}product` : ''
 
-const OF_LENGTHS: Record<number, number> = { 1: 1461, 3: 168, 4: 112, 5: 56, 6: 28 }
-const OF_A_MONTH = 336
+/** SQL for how long the period is, in sixteenths of a day: as its product's duration, unless it is introductory; else by its own length. */
+export function sixteenthsOfSide(row: string, products: ProductWords, side: SideName = ''): string {
+  const own = sixteenthsSql(`${row}.${side}length`)
+  return hasDurations(products) ? `coalesce(case when not ${row}.${side}is_intro then d${side}.sixteenths end, ${own})` : own
+}
 
-/** The factor of a month in 336ths: of the product's duration, unless the period is introductory; else of the period's length. */
+/** The factor of a month, in parts of a month: month ÷ length. */
 export function monthlyFactor(row: string, products: ProductWords, side: SideName = ''): Multiplier {
-  const length = `${row}.${side}length`
-  const cases = Object.entries(OF_LENGTHS).map(([number, factor]) => `when ${number} then ${factor}`)
-  const ofLength = `case ${length} ${cases.join(' ')} else ${OF_A_MONTH} end`
-  if (!hasDurations(products))
-    return { codes: [length], sql: ofLength, valueOf: ([code]) => BigInt(OF_LENGTHS[Number(code)] ?? OF_A_MONTH) }
-  const sql = `coalesce(case when not ${row}.${side}is_intro then d${side}.monthly end, ${ofLength})`
-  return { codes: [sql], sql, valueOf: ([factor]) => factor! }
+  const parts = products.monthParts * BigInt(SIXTEENTHS_OF_A_MONTH)
+  const length = sixteenthsOfSide(row, products, side)
+  const code = hasDurations(products) ? length : `${row}.${side}length`
+  const sixteenths = (value: bigint) => (hasDurations(products) ? value : BigInt(sixteenthsOf(Number(value))))
+  return {
+    codes: [code],
+    sql: `div(${parts}::numeric, ${length})`,
+    valueOf: ([value]) => (value === null || value === undefined ? products.monthParts : parts / sixteenths(value)),
+  }
 }

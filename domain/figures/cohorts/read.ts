@@ -2,7 +2,7 @@ import type { Environment } from '../../environment.ts'
 import type { LeftOutMoney } from '../charts/unconverted.ts'
 import { loadExchange } from '../factors.ts'
 import { type FactAccess, withFacts } from '../open-source.ts'
-import { loadProductWords, type ProductWords } from '../product-words.ts'
+import { loadProductWords, NO_PRODUCTS } from '../product-words.ts'
 import type { FactSource } from '../source.ts'
 import { type GroupByCohort, groupedMembers } from './group.ts'
 import { countByCohort, findMembers } from './members.ts'
@@ -10,8 +10,6 @@ import { paidMoney } from './money.ts'
 import { type Ages, readPayments } from './payments.ts'
 import type { LtvQuestion, MembersAsked } from './question.ts'
 import type { FactReader } from './user-values.ts'
-
-const NO_PRODUCTS: ProductWords = { idOf: new Map(), durations: { name: 'durations', columns: [] } }
 
 /** Products are read only where the question is about them. */
 export async function factReader(

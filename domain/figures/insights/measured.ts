@@ -1,6 +1,6 @@
 import type { Environment } from '../../environment.ts'
 import { scanContext } from '../charts/chart.ts'
-import type { ScanCode } from '../charts/measure.ts'
+import { MEASURES, type ScanCode, unitOf } from '../charts/measure.ts'
 import { scanOf } from '../charts/scan.ts'
 import { counts, type ScanContext } from '../charts/scan-rows.ts'
 import { ALL, emptyTally, type Tally, tally } from '../charts/tally.ts'
@@ -11,7 +11,7 @@ import type { FigureRow } from '../source.ts'
 export type Pair = { last: bigint; before: bigint }
 
 /**
- * What insights are drawn from. `proceeds`: PER_UNIT_OF_PROCEEDS, `mrr`: PER_UNIT_OF_MRR, at the end and at the start of the last period. Trials
+ * What insights are drawn from. `proceeds`: PER_UNIT_OF_PROCEEDS. `mrr`: of `perUnit`, at the end and at the start of the last period. Trials
  * by the period in which they ended, with what became of them until now. `failing`: of `subscribed`, those with a failed charge, at the end.
  * `churned`: runs with a paid period that ended; `paidAtStart`: subscriptions paid at the start. `paidSoon`: who paid within a week of creation,
  * of those created in the periods a week earlier (`newcomers`). `received`: paid transactions recorded in the last 24 hours, and in the 28 days
@@ -22,7 +22,7 @@ export type Measured = {
   paid: Pair
   refunded: bigint
   proceeds: Pair
-  mrr: { end: bigint; start: bigint }
+  mrr: { end: bigint; start: bigint; perUnit: bigint }
   trialsEnded: Pair
   trialsConverted: Pair
   trialsCancelled: bigint
@@ -68,7 +68,7 @@ export const measurePeriod = (access: FactAccess, environment: Environment, now:
       proceeds: { last: proceeds!.last - refundedProceeds!.last, before: proceeds!.before - refundedProceeds!.before },
       churned: churned!,
       created: created!,
-      mrr: { end: mrr!.atEnd, start: mrr!.atLast },
+      mrr: { end: mrr!.atEnd, start: mrr!.atLast, perUnit: unitOf(MEASURES.mrr, context.products) },
       paidAtStart: { last: renewing!.atLast + notRenewing!.atLast, before: renewing!.atBefore + notRenewing!.atBefore },
       ...(await ofTransactions(context, periods)),
       ...(await ofUsers(context, periods)),

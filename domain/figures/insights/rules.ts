@@ -1,4 +1,4 @@
-import { PER_UNIT_OF_MRR, PER_UNIT_OF_PROCEEDS } from '../charts/money.ts'
+import { PER_UNIT_OF_PROCEEDS } from '../charts/money.ts'
 import { type Quotient, roundedFigure } from '../charts/rounding.ts'
 import type { Measured, Pair } from './measured.ts'
 
@@ -73,9 +73,9 @@ const RULES: Rule[] = [
     bad: 'MRR shrank',
     good: 'MRR grew',
     action: 'Look at churn and contraction in the MRR movement.',
-    find({ mrr: { end, start } }, days) {
-      const value = start < 100n * PER_UNIT_OF_MRR ? null : changeOf(whole(end), whole(start))
-      const shown = (amount: bigint) => money(amount, PER_UNIT_OF_MRR)
+    find({ mrr: { end, start, perUnit } }, days) {
+      const value = start < 100n * perUnit ? null : changeOf(whole(end), whole(start))
+      const shown = (amount: bigint) => money(amount, perUnit)
       return value && { value, body: `${shown(end)} now, ${shown(start)} ${days} days earlier (${change(value)}).` }
     },
   },

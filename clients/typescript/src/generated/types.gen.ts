@@ -192,7 +192,7 @@ export type AnalyticsFact = {
      */
     amount: number | null;
     /**
-     * Decimal. Exact, but for monthly amounts, which are multiples of 1⁄336: rounded at the 30th decimal.
+     * Decimal. Exact, but for monthly amounts, which are fractions: rounded at the 30th decimal.
      */
     contribution: string;
     purchase_id: string | null;
@@ -2786,9 +2786,9 @@ export type ProductInput = {
      */
     type: 'subscription_with_promo' | 'subscription' | 'consumable' | 'lifetime';
     /**
-     * Length of a period; required for subscriptions, null for one-time products.
+     * Length of a period, an ISO 8601 duration of days, weeks, months and years of at most ten years; required for subscriptions, null for one-time products.
      */
-    duration?: 'P1W' | 'P1M' | 'P3M' | 'P6M' | 'P1Y' | null;
+    duration?: string | null;
     /**
      * Product id in App Store Connect.
      */
@@ -2817,9 +2817,9 @@ export type ProductChanges = {
      */
     type?: 'subscription_with_promo' | 'subscription' | 'consumable' | 'lifetime';
     /**
-     * Length of a period; required for subscriptions, null for one-time products.
+     * Length of a period, an ISO 8601 duration of days, weeks, months and years of at most ten years; required for subscriptions, null for one-time products.
      */
-    duration?: 'P1W' | 'P1M' | 'P3M' | 'P6M' | 'P1Y' | null;
+    duration?: string | null;
     /**
      * Product id in App Store Connect.
      */
@@ -2854,9 +2854,9 @@ export type Product = {
      */
     type: 'subscription_with_promo' | 'subscription' | 'consumable' | 'lifetime' | null;
     /**
-     * Length of a period; null for one-time products. The set may grow.
+     * Length of a period, an ISO 8601 duration of days, weeks, months and years; null for one-time products.
      */
-    duration: 'P1W' | 'P1M' | 'P3M' | 'P6M' | 'P1Y' | null;
+    duration: string | null;
     /**
      * Product id in App Store Connect.
      */
