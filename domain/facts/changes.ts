@@ -94,7 +94,9 @@ export function changesOf(
   const cancellations = countBySecond(paidRuns.flatMap(({ cancelled }) => oncePerSecond(cancelled)))
   const beginnings = new Set(links.map(({ period }) => seconds(period.begins)))
   // Of several in one second the first one counts: the last entry of a map wins.
-  const delayed = new Map(states.flatMap(({ at, countsFrom }) => (countsFrom === null ? [] : [[seconds(at), countsFrom] as const])).reverse())
+  const delayed = new Map(
+    states.flatMap(({ at, countsFrom }) => (countsFrom === null ? [] : [[seconds(at), countsFrom] as const])).reverse(),
+  )
   const lastLink = lastOf(links, ({ period }) => period.begins)
   const lastState = lastOf(states, ({ at }) => at)
 
