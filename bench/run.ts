@@ -28,6 +28,7 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   overview: () => import('./overview.ts'),
   notifications: () => import('./notifications.ts'),
   'sdk-start': () => import('./sdk-start.ts'),
+  fold: () => import('./fold.ts'),
 }
 
 /** The peers are not dependencies of the product. This installs them from the lockfile when they are first needed. */

@@ -1,6 +1,7 @@
 import { type Link, runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { LAST_MS, renewsAt } from '../subscriptions/period.ts'
+import type { TimelineState } from '../subscriptions/timeline.ts'
 import { lengthsOf } from './lengths.ts'
 import type { Attribution, ChangeCause, ChangeSide, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, millionths, type Source, seconds } from './sources.ts'
@@ -34,8 +35,27 @@ function cancellationsOf(run: Link<KnownPeriod>[]): number[] {
   return last === null ? switched : [...switched, last]
 }
 
-/** The last entry that is not after `t`, of a list in order of time. */
-const lastBy = <T>(entries: T[], at: (entry: T) => number, t: number): T | undefined => entries.findLast(entry => at(entry) <= t)
+/**
+ * Finds the last entry that is not after `t`, of a list in order of time. Each `t` is not before the one that was asked before: so all together
+ * read the list once, however long it is.
+ */
+function lastOf<T>(entries: T[], at: (entry: T) => number): (t: number) => T | undefined {
+  let next = 0
+  return t => {
+    while (next < entries.length && at(entries[next]!) <= t) next++
+    return entries[next - 1]
+  }
+}
+
+/** How many there are of each second. */
+function countBySecond(times: number[]): Map<number, number> {
+  const counts = new Map<number, number>()
+  for (const at of times) counts.set(seconds(at), (counts.get(seconds(at)) ?? 0) + 1)
+  return counts
+}
+
+/** The times of a run with at most one a second. */
+const oncePerSecond = (times: number[]): number[] => [...new Map(times.map(at => [seconds(at), at])).values()]
 
 /**
  * Every change of a subscription with both of its sides, one per second. An end that time alone brings is dated at the period's end; it counts
@@ -55,12 +75,19 @@ export function changesOf(
     cancelled: cancellationsOf(run),
   }))
   const paidRuns = runs.filter(({ isPaid }) => isPaid)
+  const paidEnds = countBySecond(paidRuns.map(({ end }) => end))
+  const trialEnds = countBySecond(runs.filter(({ isPaid }) => !isPaid).map(({ end }) => end))
+  const cancellations = countBySecond(paidRuns.flatMap(({ cancelled }) => oncePerSecond(cancelled)))
+  const beginnings = new Set(links.map(({ period }) => seconds(period.begins)))
+  // Of several in one second the first one counts: the last entry of a map wins.
+  const delayed = new Map(
+    states.flatMap(({ at, countsFrom }) => (countsFrom === null ? [] : [[seconds(at), countsFrom] as const])).reverse(),
+  )
+  const lastLink = lastOf(links, ({ period }) => period.begins)
+  const lastState = lastOf(states, ({ at }) => at)
 
-  function sideAt(t: number): ChangeSide {
-    const link = lastBy(links, ({ period }) => period.begins, t)
-    const state = lastBy(states, ({ at }) => at, t)?.state
-    if (!link || !state) return NO_SIDE
-    const { period } = link
+  function sideAt(t: number, period: KnownPeriod | undefined, state: TimelineState | undefined): ChangeSide {
+    if (!period || !state) return NO_SIDE
     const renewing = renewsAt(period, t)
     const source = sourceOf(period)
     const counts = (state === 'paid' || state === 'grace') && renewing && period.paid
@@ -89,23 +116,21 @@ export function changesOf(
   let before = NO_SIDE
   const changes: SubscriptionChange[] = []
   for (const [happened, instants] of bySecond) {
-    const isNow = (at: number | null) => at !== null && seconds(at) === happened
-    const after = sideAt(instants.at(-1)!)
-    const ended = runs.filter(({ end }) => isNow(end))
-    const begins = links.some(({ period }) => isNow(period.begins))
-    const period = lastBy(links, link => link.period.begins, instants.at(-1)!)!.period
-    const countsFrom = states.find(({ at, countsFrom }) => isNow(at) && countsFrom !== null)?.countsFrom ?? null
+    const t = instants.at(-1)!
+    const { period } = lastLink(t)!
+    const after = sideAt(t, period, lastState(t)?.state)
+    const countsFrom = delayed.get(happened) ?? null
     changes.push({
       ...attribution,
       subscription: subscriptionKey(subscription),
       happened,
       counts_from: countsFrom === null ? null : seconds(countsFrom),
-      cause: causeOf(before, after, begins),
+      cause: causeOf(before, after, beginnings.has(happened)),
       before,
       after,
-      paid_ended: ended.filter(({ isPaid }) => isPaid).length,
-      trials_ended: ended.filter(({ isPaid }) => !isPaid).length,
-      cancelled: paidRuns.filter(({ cancelled }) => cancelled.some(isNow)).length,
+      paid_ended: paidEnds.get(happened) ?? 0,
+      trials_ended: trialEnds.get(happened) ?? 0,
+      cancelled: cancellations.get(happened) ?? 0,
       recorded: seconds(changedAt(period)),
     })
     before = after

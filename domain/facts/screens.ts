@@ -11,11 +11,14 @@ export const SCREEN_MS = 86_400_000
 export function screensOf(transactions: Transaction[], seen: ScreenSeen[]): Map<Transaction, string> {
   const ordered = [...seen].sort((a, b) => a.at - b.at || (a.screen < b.screen ? -1 : 1))
   const screens = new Map<Transaction, string>()
+  let shown = 0
   for (const transaction of transactions) {
     const { kind, at, source, period } = transaction
     if (kind === 'renewal') continue
-    const last = ordered.findLast(screen => screen.at <= at && screen.at >= at - SCREEN_MS)
-    const screen = kind === 'conversion' ? period?.trial && screens.get(period.trial) : (source.screen ?? last?.screen)
+    while (shown < ordered.length && ordered[shown]!.at <= at) shown++
+    const last = ordered[shown - 1]
+    const recent = last && last.at >= at - SCREEN_MS ? last.screen : undefined
+    const screen = kind === 'conversion' ? period?.trial && screens.get(period.trial) : (source.screen ?? recent)
     if (screen) screens.set(transaction, screen)
   }
   return screens

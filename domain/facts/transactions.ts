@@ -46,6 +46,17 @@ export function cancelledAt(run: Run): number | null {
 const trialCancelledAt = ({ period }: Link<KnownPeriod>): number | null =>
   period.fact !== null && period.givenUpAt !== null ? null : switchedOffAt(period)
 
+/** For each period of the run the begin of the first paid one after it; null: there is none. */
+function nextPaid(run: Run): (number | null)[] {
+  const found: (number | null)[] = []
+  let next: number | null = null
+  for (let i = run.length - 1; i >= 0; i--) {
+    found[i] = next
+    if (run[i]!.period.paid) next = run[i]!.period.begins
+  }
+  return found
+}
+
 /** `isLoyal`: the period begins after 365 paid days of its subscription. */
 type Find = (period: KnownPeriod, isLoyal: boolean) => Pick<Transaction, 'source' | 'refunds' | 'credits'>
 
@@ -56,6 +67,7 @@ function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
   for (const run of runsOf(subscription.links)) {
     let paid = 0
     let trial: Transaction | null = null
+    const firstPaidAfter = nextPaid(run)
     for (const [i, { period, ends, retryUntil }] of run.entries()) {
       const kind = period.trial ? 'trial' : paid > 0 ? 'renewal' : trial ? 'conversion' : 'start'
       if (period.paid) paid++
@@ -73,7 +85,7 @@ function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
           trial: kind === 'conversion' ? trial : null,
           renewal: period.paid && isFirstPaidRun ? paid : null,
         },
-        convertedAt: period.trial ? (run.slice(i + 1).find(link => link.period.paid)?.period.begins ?? null) : null,
+        convertedAt: period.trial ? firstPaidAfter[i]! : null,
         cancelledAt: period.trial ? trialCancelledAt(run[i]!) : kind === 'renewal' ? null : cancelledAt(run),
       }
       if (period.trial) trial = transaction

@@ -223,10 +223,14 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       plannedProduct: null,
     }))
     .sort((a, b) => a.begins - b.begins)
+  // The first of several with one transaction is found: the last entry of a map wins.
+  const byTransaction = new Map(periods.map(period => [period.transaction, period] as const).reverse())
+  let begun = 0
   for (const fact of facts.filter(({ name }) => !BEGINS.has(name)).sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))) {
-    const named = fact.transaction === null ? undefined : periods.find(({ transaction }) => transaction === fact.transaction)
+    while (begun < periods.length && periods[begun]!.begins <= fact.at) begun++
+    const named = fact.transaction === null ? undefined : byTransaction.get(fact.transaction)
     const isOfAnother = fact.transaction !== null && isRefund(fact)
-    const period = named ?? (isOfAnother ? undefined : periods.findLast(({ begins }) => begins <= fact.at))
+    const period = named ?? (isOfAnother ? undefined : periods[begun - 1])
     if (period) applyFact(period, fact)
   }
   return periods.map(billed)

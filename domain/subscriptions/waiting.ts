@@ -63,11 +63,12 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
     }),
   )
   const ends = new Map<PurchaseRow, number>()
+  const indexes = new Map(links.map((link, i) => [link, i]))
   for (const { slug, run, period, due, at } of timedEventsOf(links)) {
     const { purchase } = period
     if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
     const isLate = now < quietAt && at! + JOIN_MS + QUIET_MS < now && !isWhole(purchase, at!)
-    const isUnexplained = gaps.has(links.indexOf(run.at(-1)!) + 1)
+    const isUnexplained = gaps.has(indexes.get(run.at(-1)!)! + 1)
     const untilBegun = run.flatMap(({ period: { purchase: of } }) => (of && begins.get(of)) ?? [])
     const until = [...untilBegun, ...(isLate || isUnexplained ? [quietAt] : [])]
     if (until.length > 0) ends.set(purchase, Math.max(...until))

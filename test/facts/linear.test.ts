@@ -1,0 +1,44 @@
+import { expect, test } from 'vitest'
+import { changesOf } from '../../domain/facts/changes.ts'
+import type { Source } from '../../domain/facts/sources.ts'
+import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
+import type { PostedFact } from '../../domain/subscriptions/posted.ts'
+
+const HOUR_MS = 3_600_000
+
+/** Renewals with a cancellation and its withdrawal in each period. `read` is called for each time that is read of a period or of a fact. */
+function lineageOf(renewals: number, read: () => void) {
+  const counted = <T extends object>(value: T): T =>
+    new Proxy(value, {
+      get(of, name, receiver) {
+        if (name === 'begins' || name === 'at' || name === 'transaction') read()
+        return Reflect.get(of, name, receiver)
+      },
+    })
+  const fact = (name: string, n: number, at: number, transaction: string | null): PostedFact => ({
+    ...{ user_id: 'u', platform: 'iOS', lineage: 'l', product: 'p', grace: null, amount: 10n, recorded: at },
+    ...{ name, at, begins: at, expires: at + HOUR_MS, transaction, id: `${name}-${n}` },
+  })
+  const facts = Array.from({ length: renewals }, (_, n) => [
+    fact('subscription_renewed', n, n * HOUR_MS, `t${n}`),
+    fact('subscription_canceled', n, n * HOUR_MS + 60_000, `t${n}`),
+    fact('subscription_uncanceled', n, n * HOUR_MS + 120_000, null),
+  ]).flat()
+  const [subscription] = subscriptionsOf([], facts.map(counted))
+  const links = subscription!.links.map(link => ({ ...link, period: counted(link.period) }))
+  return { ...subscription!, links, timeline: subscription!.timeline.map(counted) }
+}
+
+const source = { amount: 10n, usdGiven: null } as Source
+
+function stepsOf(renewals: number): number {
+  let steps = 0
+  const subscription = lineageOf(renewals, () => steps++)
+  expect(changesOf(subscription, { media: null, campaign: null }, () => source).length).toBeGreaterThan(renewals)
+  return steps
+}
+
+test('a fold of twice as many renewals reads twice as much: no renewal looks through the others', () => {
+  const [some, twice] = [stepsOf(500), stepsOf(1_000)]
+  expect(twice / some).toBeLessThan(2.3)
+})
