@@ -3397,7 +3397,6 @@ export interface components {
         /**
          * @description Only alerts of these kinds; null for all.
          * @example [
-         *       "integration_error",
          *       "store_alert"
          *     ]
          */
@@ -3407,7 +3406,6 @@ export interface components {
          *       "title": "On call",
          *       "type": "email",
          *       "kinds": [
-         *         "integration_error",
          *         "store_alert"
          *       ],
          *       "settings": {
@@ -3445,7 +3443,6 @@ export interface components {
          *       "title": "On call",
          *       "type": "email",
          *       "kinds": [
-         *         "integration_error",
          *         "store_alert"
          *       ],
          *       "settings": {

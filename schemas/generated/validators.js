@@ -7859,7 +7859,7 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateUserPurchaseBody = validate64;
-var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
 function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -7919,12 +7919,21 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data2)) {
-          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
+        if (func2(data2) < 1) {
+          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
             vErrors.push(err5);
+          }
+          errors++;
+        }
+        if (!formats4(data2)) {
+          const err6 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err6];
+          } else {
+            vErrors.push(err6);
           }
           errors++;
         }
@@ -7934,28 +7943,16 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.expires_at;
       if (typeof data3 === "string") {
         if (!formats0(data3)) {
-          const err6 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+          const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err6];
+            vErrors = [err7];
           } else {
-            vErrors.push(err6);
+            vErrors.push(err7);
           }
           errors++;
         }
       } else {
-        const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
-      }
-    }
-    if (data.billing_retry_at !== void 0) {
-      let data4 = data.billing_retry_at;
-      if (typeof data4 !== "string" && data4 !== null) {
-        const err8 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
+        const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -7963,13 +7960,25 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data4 = data.billing_retry_at;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err9 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
+        if (vErrors === null) {
+          vErrors = [err9];
+        } else {
+          vErrors.push(err9);
+        }
+        errors++;
+      }
       if (typeof data4 === "string") {
         if (!formats0(data4)) {
-          const err9 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
+          const err10 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err9];
+            vErrors = [err10];
           } else {
-            vErrors.push(err9);
+            vErrors.push(err10);
           }
           errors++;
         }
@@ -7978,21 +7987,21 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.grace_period_expires_at !== void 0) {
       let data5 = data.grace_period_expires_at;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err10 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
+        const err11 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
         if (vErrors === null) {
-          vErrors = [err10];
+          vErrors = [err11];
         } else {
-          vErrors.push(err10);
+          vErrors.push(err11);
         }
         errors++;
       }
       if (typeof data5 === "string") {
         if (!formats0(data5)) {
-          const err11 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+          const err12 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err11];
+            vErrors = [err12];
           } else {
-            vErrors.push(err11);
+            vErrors.push(err12);
           }
           errors++;
         }
@@ -8001,21 +8010,21 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.refunded_at !== void 0) {
       let data6 = data.refunded_at;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err12 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
+        const err13 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
         if (vErrors === null) {
-          vErrors = [err12];
+          vErrors = [err13];
         } else {
-          vErrors.push(err12);
+          vErrors.push(err13);
         }
         errors++;
       }
       if (typeof data6 === "string") {
         if (!formats0(data6)) {
-          const err13 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
+          const err14 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err13];
+            vErrors = [err14];
           } else {
-            vErrors.push(err13);
+            vErrors.push(err14);
           }
           errors++;
         }
@@ -8024,26 +8033,17 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.refunded_amount !== void 0) {
       let data7 = data.refunded_amount;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err14 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
+        const err15 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
         if (vErrors === null) {
-          vErrors = [err14];
+          vErrors = [err15];
         } else {
-          vErrors.push(err14);
+          vErrors.push(err15);
         }
         errors++;
       }
       if (typeof data7 === "string") {
         if (!formats4(data7)) {
-          const err15 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err15];
-          } else {
-            vErrors.push(err15);
-          }
-          errors++;
-        }
-        if (!pattern34.test(data7)) {
-          const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+          const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err16];
           } else {
@@ -8051,14 +8051,23 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+        if (!pattern34.test(data7)) {
+          const err17 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
       }
     }
   } else {
-    const err17 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
+    const err18 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err17];
+      vErrors = [err18];
     } else {
-      vErrors.push(err17);
+      vErrors.push(err18);
     }
     errors++;
   }

@@ -39,7 +39,7 @@ from purchases where user_id = $1 order by purchased_at, transaction_id`
 // The time of detection depends on the order: it is left out.
 const EVENTS = `
 select name, replace(transaction_id, $2 || '-', '') as transaction, count(*)::int as times, sum(price)::float8 as value,
-  min(happened_at) filter (where name !~ 'canceled|retry|refund') as at
+  min(happened_at) filter (where name !~ 'canceled|retry|refund|change') as at
 from events where user_id = $1 and name <> 'trial_still_active' group by 1, 2 order by 1, 2`
 
 type Shown = { name: string; transaction: string; times: number; value: number | null; at: string | null }
