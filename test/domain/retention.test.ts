@@ -110,6 +110,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     words: 1,
     tombstones: 3,
     factGenerations: 0,
+    alerts: 0,
     auditEntries: 0,
     automationVersions: 0,
     integrations: 0,
