@@ -1,6 +1,6 @@
 import type Stripe from 'stripe'
 import { type AskedCharges, askCharges, type InvoicePayments, paymentsOf } from './ask-charges.ts'
-import { askSchedule } from './planned-product.ts'
+import { askSchedule } from './ask-schedule.ts'
 import { allOf, expectObject, type StripeSession, unless } from './session.ts'
 
 export type KnownInvoice = { invoice: Stripe.Invoice; lines: Stripe.InvoiceLineItem[]; payments: InvoicePayments }

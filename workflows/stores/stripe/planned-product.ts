@@ -1,6 +1,5 @@
 import type Stripe from 'stripe'
 import type { KnownSubscription } from './ask-subscription.ts'
-import { expectObject, type StripeSession, unless } from './session.ts'
 
 type Priced = { price?: Stripe.Price | Stripe.DeletedPrice | string | null }
 
@@ -9,21 +8,6 @@ function productOf({ price }: Priced): string[] {
   const product = typeof price === 'object' && price !== null && 'product' in price ? price.product : null
   if (product === null) return []
   return [typeof product === 'string' ? product : product.id]
-}
-
-/**
- * The schedule that changes the subscription in time; null: it has none. Undefined: the key of the project is not permitted to read schedules, so what is
- * planned is not known.
- */
-export async function askSchedule(
-  { stripe }: StripeSession,
-  { schedule }: Stripe.Subscription,
-): Promise<Stripe.SubscriptionSchedule | null | undefined> {
-  if (schedule === null || schedule === undefined) return null
-  if (typeof schedule !== 'string') return schedule
-  const asked = stripe.subscriptionSchedules.retrieve(schedule, { expand: ['phases.items.price'] })
-  const answer = await unless('unknown', unless('refused', asked))
-  return answer === null ? undefined : expectObject(answer, 'subscription_schedule')
 }
 
 /** What comes instead of `product` with a list of items; null: the product stays, or nothing comes instead of it. */
