@@ -30,7 +30,7 @@ export type ChannelRow = {
 export const CHANNEL_COLUMNS =
   'id, title, type, kinds, settings, secrets, former_signing_secret, signing_secret_changed_at, last_sent_at, last_error_at, last_error_message, created_at, updated_at'
 
-const MOST_CHANNELS = 20
+const MOST_CHANNELS = 100
 const FORMER_VALID_MS = 86_400_000
 
 /** Binds a sealed secret to its channel and name. */

@@ -3191,7 +3191,7 @@ export interface paths {
         put?: never;
         /**
          * Create a notification channel
-         * @description A channel is told when an alert begins, when it happens again, and when it ends; of one kind and holder at most once an hour, and its end. E-mails go through the oldest active `email` integration, else the mail server of the installation. A webhook is signed as those of integrations are; without a `signing_secret` one is created and shown in this answer only. Every call creates a channel: `Idempotency-Key` is ignored, because no answer with a secret is stored. 409 `conflict` when the environment has 20 channels.
+         * @description A channel is told when an alert begins, when it happens again, and when it ends; of one kind and holder at most once an hour, and its end. E-mails go through the oldest active `email` integration, else the mail server of the installation. A webhook is signed as those of integrations are; without a `signing_secret` one is created and shown in this answer only. Every call creates a channel: `Idempotency-Key` is ignored, because no answer with a secret is stored. 409 `conflict` when the environment has 100 channels.
          */
         post: operations["v4CreateNotificationChannel"];
         delete?: never;

@@ -39,19 +39,19 @@ from purchases where user_id = $1 order by purchased_at, transaction_id`
 // The time of detection depends on the order: it is left out.
 const EVENTS = `
 select name, replace(transaction_id, $2 || '-', '') as transaction, count(*)::int as times, sum(price)::float8 as value,
-  min(happened_at) filter (where name !~ 'canceled|retry|refund|change') as at
+  min(happened_at) filter (where name !~ 'canceled|retry|refund|change|paused|resumed') as at
 from events where user_id = $1 and name <> 'trial_still_active' group by 1, 2 order by 1, 2`
 
 type Shown = { name: string; transaction: string; times: number; value: number | null; at: string | null }
 
-/** Refunds are told one by one or together, and cancellations are counted over the lineage: the former by their sum, the latter in all. */
+/** Refunds are told one by one or together: by their sum. Cancellations, pauses and planned products are counted over the lineage: in all. */
 function shownEvents(rows: Shown[]) {
-  const canceled = rows.filter(({ name }) => name.endsWith('_canceled'))
-  const times = Map.groupBy(canceled, ({ name }) => name)
+  const counted = rows.filter(({ name }) => /_canceled$|_paused$|_resumed$|_change_/.test(name))
+  const times = Map.groupBy(counted, ({ name }) => name)
   return {
-    canceled: [...times].map(([name, of]) => [name, of.reduce((sum, row) => sum + row.times, 0)]),
+    counted: [...times].map(([name, of]) => [name, of.reduce((sum, row) => sum + row.times, 0)]),
     others: rows
-      .filter(row => !canceled.includes(row))
+      .filter(row => !counted.includes(row))
       .map(({ times, ...event }) => (event.name.includes('refund') ? event : { ...event, times })),
   }
 }

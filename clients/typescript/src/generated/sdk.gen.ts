@@ -1958,7 +1958,7 @@ export const v4ListNotificationChannels = <ThrowOnError extends boolean = true>(
 /**
  * Create a notification channel
  *
- * A channel is told when an alert begins, when it happens again, and when it ends; of one kind and holder at most once an hour, and its end. E-mails go through the oldest active `email` integration, else the mail server of the installation. A webhook is signed as those of integrations are; without a `signing_secret` one is created and shown in this answer only. Every call creates a channel: `Idempotency-Key` is ignored, because no answer with a secret is stored. 409 `conflict` when the environment has 20 channels.
+ * A channel is told when an alert begins, when it happens again, and when it ends; of one kind and holder at most once an hour, and its end. E-mails go through the oldest active `email` integration, else the mail server of the installation. A webhook is signed as those of integrations are; without a `signing_secret` one is created and shown in this answer only. Every call creates a channel: `Idempotency-Key` is ignored, because no answer with a secret is stored. 409 `conflict` when the environment has 100 channels.
  */
 export const v4CreateNotificationChannel = <ThrowOnError extends boolean = true>(options: Options<V4CreateNotificationChannelData, ThrowOnError>) => (options.client ?? client).post<V4CreateNotificationChannelResponses, V4CreateNotificationChannelErrors, ThrowOnError>({
     security: [{ scheme: 'bearer', type: 'http' }],
