@@ -321,11 +321,11 @@ describe('a channel', () => {
     expect([answer.status, answer.body.error.details?.map((detail: { field: string }) => detail.field)]).toEqual([400, [field]])
   })
 
-  test('keeps its type, and an environment has at most 20', async () => {
+  test('keeps its type, and an environment has at most 100', async () => {
     const { call } = await newProject()
     const body = { title: 'Mail', type: 'email', settings: { recipients: ['ada@example.org'] } }
-    const made = await Promise.all(times(21, { status: 0 }).map(() => call('POST', CHANNELS, { body })))
-    expect(made.map(({ status }) => status).sort()).toEqual([...Array(20).fill(201), 409])
+    const made = await Promise.all(times(101, { status: 0 }).map(() => call('POST', CHANNELS, { body })))
+    expect(made.map(({ status }) => status).sort()).toEqual([...Array(100).fill(201), 409])
     const { id } = made.find(({ status }) => status === 201)!.body
     const changed = await call('PUT', `${CHANNELS}/${id}`, {
       body: { title: 'x', type: 'webhook', settings: { url: 'https://example.org' } },
