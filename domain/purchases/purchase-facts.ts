@@ -17,9 +17,12 @@ type Fact =
   | 'purchased_at'
   | 'expires_at'
   | 'period_type'
+  | 'is_discounted'
+  | 'is_new_buy'
   | 'auto_renewing'
   | 'auto_renew_off_at'
   | 'auto_renew_changes'
+  | 'off_cause'
   | 'is_paused'
   | 'pauses'
   | 'resumptions'
@@ -66,9 +69,12 @@ export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | unde
     purchased_at: period.begins,
     expires_at: period.ends,
     period_type: period.periodType,
+    is_discounted: period.isDiscounted,
+    is_new_buy: period.isNewBuy,
     auto_renewing: period.autoRenews,
     auto_renew_off_at: offSince === null ? null : second(offSince),
     auto_renew_changes: changes,
+    off_cause: period.offCause,
     is_paused: period.isPaused,
     pauses: period.pauses,
     resumptions: period.resumptions,
@@ -109,9 +115,12 @@ export const FACT_TYPES: Record<Fact, string> = {
   purchased_at: 'timestamptz',
   expires_at: 'timestamptz',
   period_type: 'text',
+  is_discounted: 'boolean',
+  is_new_buy: 'boolean',
   auto_renewing: 'boolean',
   auto_renew_off_at: 'timestamptz',
   auto_renew_changes: 'bigint[]',
+  off_cause: 'text',
   is_paused: 'boolean',
   pauses: 'bigint[]',
   resumptions: 'bigint[]',

@@ -7,9 +7,9 @@ import type { RenewalStatement } from './statement.ts'
 
 /**
  * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. `gaveUpAt`: since when the
- * store charges no longer; null: it does, or nothing is known of it.
+ * store charges no longer; null: it does, or nothing is known of it. `hasFailed`, `isVoluntary`: the store's last word on why.
  */
-export type AutoRenew = { isOn: boolean; changes: number[]; gaveUpAt: number | null }
+export type AutoRenew = { isOn: boolean; changes: number[]; gaveUpAt: number | null; hasFailed?: boolean; isVoluntary?: boolean }
 
 const never = Number.POSITIVE_INFINITY
 
@@ -29,7 +29,9 @@ function overPeriod(placed: Placed[]): AutoRenew {
     changes.push(at)
     isOn = on
   }
-  return { isOn, changes, gaveUpAt }
+  const all = placed.map(({ statement }) => statement)
+  const [hasFailed, isVoluntary] = [lastSaid(all, 'hasFailed'), lastSaid(all, 'isVoluntary')]
+  return { isOn, changes, gaveUpAt, ...(hasFailed !== undefined && { hasFailed }), ...(isVoluntary !== undefined && { isVoluntary }) }
 }
 
 /**

@@ -1,10 +1,12 @@
 import { compareAmounts } from '../events/money.ts'
 import type { Credit, Plan } from '../subscriptions/credits.ts'
+import type { OffCause } from '../subscriptions/period.ts'
 import type { PlannedChange, ProductLevel } from '../subscriptions/purchase.ts'
 import { autoRenewOf, neverRenews, plannedLevels } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
 import { creditsOf } from './credits.ts'
 import { completeUntil } from './follows.ts'
+import { offCauseOf } from './off-cause.ts'
 import type { Tied } from './order.ts'
 import { pausesOf } from './pauses.ts'
 import { plannedProducts } from './planned-product.ts'
@@ -27,9 +29,13 @@ export type FoldedPeriod = {
   begins: string
   ends: string | null
   periodType: 'normal' | 'trial' | 'intro' | null
+  isDiscounted: boolean
+  /** The store calls it a purchase and not a renewal. */
+  isNewBuy: boolean
   autoRenews: boolean
   /** When auto-renew was switched off, on, off … within the period, in Unix seconds. */
   autoRenewChanges: number[]
+  offCause: OffCause | null
   neverRenews: boolean
   isPaused: boolean
   /** When pauses began, and when they ended before the next period, in Unix seconds. */
@@ -88,7 +94,9 @@ export function foldLineage(
     const { price, currency, isKnown } = prices.get(period)!
     const i = subscription.indexOf(period)
     const isPrepaid = period.isSubscription && (isLineagePrepaid || period.isPrepaid === true)
-    const { isOn, changes, gaveUpAt } = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null }
+    const renewing = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null }
+    const { isOn, changes, gaveUpAt } = renewing
+    const retry = period.isSubscription ? billingRetryOf(period, subscription[i + 1], gaveUpAt) : NO_RETRY
     return {
       subject: period.subject,
       aliases: period.aliases ?? [],
@@ -102,8 +110,11 @@ export function foldLineage(
       begins: period.begins,
       ends: period.isSubscription ? (period.ends ?? null) : null,
       periodType: periodTypeOf(period, price),
+      isDiscounted: period.isDiscounted ?? false,
+      isNewBuy: period.isSubscription && period.isRenewal === false,
       autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
       autoRenewChanges: changes.map(second),
+      offCause: offCauseOf(renewing, retry),
       neverRenews: isPrepaid,
       isPaused: pauses[i]?.isPaused ?? false,
       pauses: (pauses[i]?.pauses ?? []).map(second),
@@ -113,7 +124,7 @@ export function foldLineage(
       isFamilyShared: period.isFamilyShared ?? false,
       country: period.country ?? null,
       refund: foldRefunds(period, price),
-      retry: period.isSubscription ? billingRetryOf(period, subscription[i + 1], gaveUpAt) : NO_RETRY,
+      retry,
       proceedsShare: period.proceedsShare ?? null,
       level: period.level ?? planned[i] ?? null,
       credits: creditsOf(platform, period, price, i === -1 ? undefined : subscription[i + 1]),

@@ -57,6 +57,10 @@ export type RenewalSaid = {
   neverRenews?: boolean
   /** The store charges no longer: the run has ended, or ends with its period. */
   gaveUp?: boolean
+  /** The store gave up because it could not charge. */
+  hasFailed?: boolean
+  /** Whether the customer switched auto-renew off, where the store tells who did. */
+  isVoluntary?: boolean
   /** On the store's word: the level of `nextProduct`, for the period that begins with it. */
   nextLevel?: 'downgrade' | null
   /** Of the next period, a decimal text. It is kept, and no event tells it. */

@@ -31,9 +31,16 @@ export function retryEnd(period: RetryFacts, ends: number): number | null {
   return Math.max(Math.min(period.autoRenewOffAt ?? period.retryAt, unheard), ends, period.graceUntil ?? ends)
 }
 
+/** What the store calls a purchase continues a period that it cuts short, but no period that has ended: the customer bought anew. */
+function joins<P extends Period>(period: P, before: Link<P> | undefined): boolean {
+  if (before?.period.autoRenewing !== true) return false
+  if (period.isNewBuy) return period.begins <= before.ends
+  return period.begins <= before.ends + JOIN_MS || (before.retryUntil !== null && period.begins <= before.retryUntil)
+}
+
 /**
  * Links the periods of one lineage, given in the order of their begin. A period is joined to the previous one if auto-renew was on at the
- * end of the previous one, and if it begins at most 24 h after that end or during billing retry.
+ * end of the previous one, and if it begins at most 24 h after that end or during billing retry; a new purchase only if it begins by that end.
  */
 export function chain<P extends Period>(periods: P[]): Link<P>[] {
   const links: Link<P>[] = []
@@ -41,10 +48,7 @@ export function chain<P extends Period>(periods: P[]): Link<P>[] {
     const next = periods[i + 1]?.begins ?? Number.POSITIVE_INFINITY
     const cut = Math.min(next, never(period.refundedAt))
     const ends = Math.max(period.begins, Math.min(never(period.expires), cut))
-    const before = links.at(-1)
-    const joined =
-      before?.period.autoRenewing === true &&
-      (period.begins <= before.ends + JOIN_MS || (before.retryUntil !== null && period.begins <= before.retryUntil))
+    const joined = joins(period, links.at(-1))
     const granted = period.retryAt !== null && period.graceUntil !== null ? period.graceUntil : period.expires
     const retry = retryEnd(period, ends)
     const retryUntil = retry !== null && retry > ends ? Math.min(retry, next) : null

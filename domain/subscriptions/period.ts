@@ -1,3 +1,6 @@
+/** The store gave up charging, or ended the subscription for another reason of its own. */
+export type OffCause = 'billing_error' | 'store'
+
 /** The facts of one subscription period; times in ms. `chain.ts` derives everything else from the lineage. */
 export type Period = {
   begins: number
@@ -11,6 +14,10 @@ export type Period = {
   autoRenewOffAt: number | null
   /** When auto-renew was switched off, on, off … within the period. At its begin it is on. */
   autoRenewChanges: number[]
+  /** Why the last of them switched auto-renew off, where it was not the customer. */
+  offCause: OffCause | null
+  /** The store calls the period a purchase and not a renewal. */
+  isNewBuy: boolean
   retryAt: number | null
   graceUntil: number | null
   /** Time of a full refund. A partial refund does not change the period. */

@@ -209,6 +209,8 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       autoRenewing: true,
       autoRenewOffAt: null,
       autoRenewChanges: [],
+      offCause: null,
+      isNewBuy: false,
       retryAt: null,
       graceUntil: null,
       refundedAt: null,
@@ -243,5 +245,5 @@ function billed(period: PostedPeriod): PostedPeriod {
   if (refundedAt !== null) return { ...period, retryAt: null }
   const ended = { ...period, graceUntil: graceUntil && Math.min(graceUntil, at), autoRenewing: false }
   if (autoRenewOffAt !== null) return { ...ended, givenUpAt: null }
-  return { ...ended, autoRenewOffAt: at, autoRenewChanges: [...period.autoRenewChanges, at] }
+  return { ...ended, autoRenewOffAt: at, offCause: 'billing_error', autoRenewChanges: [...period.autoRenewChanges, at] }
 }

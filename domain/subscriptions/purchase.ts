@@ -1,4 +1,5 @@
 import type { Credit, Plan } from './credits.ts'
+import type { OffCause } from './period.ts'
 import type { RefundPart } from './refund-parts.ts'
 
 /** The stores of purchases, and the platform that events and users have for each. */
@@ -33,10 +34,15 @@ export type PurchaseRow = {
   purchased_at: string
   expires_at: string | null
   period_type: 'normal' | 'trial' | 'intro' | null
+  is_discounted: boolean
+  /** The store calls the period a purchase and not a renewal. */
+  is_new_buy: boolean
   auto_renewing: boolean
   auto_renew_off_at: string | null
   /** Unix seconds. */
   auto_renew_changes: number[]
+  /** Why auto-renew is off, where it was not the customer. */
+  off_cause: OffCause | null
   /** The last pause that began in the period was not over when the next one began. */
   is_paused: boolean
   /** Unix seconds. */
@@ -108,9 +114,12 @@ const STORED = [
   'purchased_at',
   'expires_at',
   'period_type',
+  'is_discounted',
+  'is_new_buy',
   'auto_renewing',
   'auto_renew_off_at',
   'auto_renew_changes',
+  'off_cause',
   'is_paused',
   'pauses',
   'resumptions',

@@ -45,6 +45,8 @@ export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
   autoRenewing: purchase.auto_renewing,
   autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
   autoRenewChanges: changesOf(purchase),
+  offCause: purchase.off_cause,
+  isNewBuy: purchase.is_new_buy,
   retryAt: parseTime(purchase.billing_retry_at),
   graceUntil: parseTime(purchase.grace_period_expires_at),
   refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,

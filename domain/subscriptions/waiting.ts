@@ -1,3 +1,4 @@
+import type { Link } from './access-periods.ts'
 import type { KnownPeriod, Subscription } from './lineages.ts'
 import { JOIN_MS, parseTime, WORD_MS } from './period.ts'
 import type { PurchaseRow } from './purchase.ts'
@@ -40,12 +41,31 @@ const unexplained = (links: Subscription['links']): Set<number> =>
     }),
   )
 
+/** An end that a timer tells 24 h afterwards is not late. */
+const isLongOver = (at: number, now: number) => at + JOIN_MS + QUIET_MS < now
+
+/** Billing retry that only the next period shows to be over: the store may have given up before that, and its word be on its way. */
+const isUnsettled = ({ period, retryUntil }: Link<KnownPeriod>, next: Link<KnownPeriod> | undefined): boolean =>
+  period.autoRenewing && next !== undefined && retryUntil === next.period.begins
+
+/** Whether an end of the connected lineage is long over and not told, and the store has not reported the lineage since: it must be asked first. */
+export const hasUnheardEnd = (links: Link<KnownPeriod>[], now: number): boolean =>
+  timedEventsOf(links).some(
+    ({ slug, period: { purchase }, due, at }) =>
+      slug !== 'trial_still_active' &&
+      purchase?.is_connected === true &&
+      due <= now &&
+      !purchase.emitted.includes('expired') &&
+      isLongOver(at!, now) &&
+      !isWhole(purchase, at!),
+  )
+
 /** The purchases whose begin, and whose expiry, waits; `until`: the first time at which one of them waits no longer, null when nothing waits. */
 export type Waiting = { begins: Set<PurchaseRow>; ends: Set<PurchaseRow>; until: number | null }
 
 /**
  * The events of a lineage that are due by `now` (ms) and wait: begins before which something may be missing or whose gap is unexplained, and the end of
- * a run that has such a begin, that is before such a gap, or that ended over 24 h ago. Ten minutes more than 24 h: a timer that tells an end 24 h after it is not late.
+ * a run that has such a begin, that is before such a gap, that ended over 24 h ago, or whose billing retry is not settled.
  */
 export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'recordedAt'>, now: number): Waiting {
   const quietAt = recordedAt + QUIET_MS
@@ -67,10 +87,11 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
   for (const { slug, run, period, due, at } of timedEventsOf(links)) {
     const { purchase } = period
     if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
-    const isLate = now < quietAt && at! + JOIN_MS + QUIET_MS < now && !isWhole(purchase, at!)
-    const isUnexplained = gaps.has(indexes.get(run.at(-1)!)! + 1)
+    const isLate = now < quietAt && isLongOver(at!, now) && !isWhole(purchase, at!)
+    const next = indexes.get(run.at(-1)!)! + 1
+    const isOpen = gaps.has(next) || (now < quietAt && purchase.is_connected && isUnsettled(run.at(-1)!, links[next]))
     const untilBegun = run.flatMap(({ period: { purchase: of } }) => (of && begins.get(of)) ?? [])
-    const until = [...untilBegun, ...(isLate || isUnexplained ? [quietAt] : [])]
+    const until = [...untilBegun, ...(isLate || isOpen ? [quietAt] : [])]
     if (until.length > 0) ends.set(purchase, Math.max(...until))
   }
   const times = [...begins.values(), ...ends.values()]

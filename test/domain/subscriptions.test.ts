@@ -16,6 +16,8 @@ const period = (begins: number, expires: number, rest: Partial<Period> = {}): Pe
   autoRenewing: true,
   autoRenewOffAt: null,
   autoRenewChanges: rest.autoRenewOffAt == null ? [] : [rest.autoRenewOffAt],
+  offCause: null,
+  isNewBuy: false,
   retryAt: null,
   graceUntil: null,
   refundedAt: null,

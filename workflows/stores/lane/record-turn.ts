@@ -11,6 +11,8 @@ import { laneOf, lastPeriodOf } from '../../../domain/store-inbox/follow.ts'
 import { knownOfLane } from '../../../domain/store-inbox/known-of-lane.ts'
 import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/store-inbox/lanes.ts'
 import { type FailedRow, type FinishedRow, failRow, finishRows } from '../../../domain/store-inbox/pending.ts'
+import { subscriptionsOf } from '../../../domain/subscriptions/lineages.ts'
+import { hasUnheardEnd } from '../../../domain/subscriptions/waiting.ts'
 import type { Tx } from '../../../store/connect.ts'
 import type { ReadRow } from './read-rows.ts'
 
@@ -50,6 +52,13 @@ async function lastPeriods(tx: Tx, lane: Lane, recorded: readonly RecordedLineag
   return found
 }
 
+/** Whether an end of a lineage that passed long ago is not told, and the store was not asked since. */
+async function lacksEnd(tx: Tx, recorded: readonly RecordedLineage[], now: number): Promise<boolean> {
+  for (const { lineage } of recorded)
+    if (subscriptionsOf(await purchasesOfLineage(tx, lineage), []).some(({ links }) => hasUnheardEnd(links, now))) return true
+  return false
+}
+
 const earliest = (times: readonly (number | null)[]): number | null => {
   const known = times.filter(time => time !== null)
   return known.length > 0 ? Math.min(...known) : null
@@ -86,7 +95,7 @@ export async function recordTurn(
   const { project, platform } = lane
   const before = isCheck && environment !== null ? await knownOfLane(tx, environment, platform, lane.name) : null
   const end = async (recorded: readonly RecordedLineage[]) => {
-    if (mustBeComplete && recorded.some(({ isComplete }) => !isComplete)) throw new NotComplete()
+    if (mustBeComplete && (recorded.some(({ isComplete }) => !isComplete) || (await lacksEnd(tx, recorded, lane.now)))) throw new NotComplete()
     await lockFence(tx, job)
     await finishRows(tx, finished)
     for (const row of failed) await failRow(tx, row)

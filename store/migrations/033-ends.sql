@@ -1,0 +1,12 @@
+-- What stores say of how a period began and ended. `is_new_buy`: the store calls the period a purchase, not a renewal, so it never continues a
+-- billing retry. `off_cause`: who switched auto-renew off, where it was not the customer. `is_discounted`: the store states a discount.
+alter table purchases
+  add column is_new_buy boolean not null default false,
+  add column off_cause text check (off_cause in ('billing_error', 'store')),
+  add column is_discounted boolean not null default false;
+
+-- Why a subscription ended, whether the customer cancelled it, and whether a discount reduced the price. Null: the event does not say it.
+alter table events
+  add column reason text,
+  add column is_voluntary boolean,
+  add column is_discounted boolean;
