@@ -52,6 +52,7 @@ export const purchase = (row: PurchaseRow, reader: string) => ({
   store_data: storeData(row),
   created_at: row.created_at,
   period_type: row.period_type,
+  is_discounted: row.is_discounted,
   is_family_shared: row.is_family_shared,
   country: row.country,
   screen_id: row.screen_id,

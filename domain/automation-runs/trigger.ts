@@ -10,6 +10,9 @@ const FIELDS = [
   'new_product_id',
   'subscription_group',
   'screen_id',
+  'reason',
+  'is_voluntary',
+  'is_discounted',
   'transaction_id',
   'original_transaction_id',
   'transaction_date',
@@ -36,6 +39,9 @@ const FIELDS = [
   'ad_set',
   'ad',
 ] as const
+
+/** Conditions compare texts. */
+const column = (field: (typeof FIELDS)[number]): string => (field.startsWith('is_') ? `e.${field}::text as ${field}` : `e.${field}`)
 
 /** The triggering event of a run and its user, as steps and conditions see them. */
 export type RunOccurrence = {
@@ -67,7 +73,7 @@ export async function loadTriggers(db: Db, keys: readonly TriggerKey[]): Promise
   const { rows } = await db.query<Row>({
     name: 'load-triggers',
     text: `select k.i::int as i, e.id, ${publicEventId('e')} as event_id, e.name as event_name, e.happened_at, e.received_at,
-             ${FIELDS.map(f => `e.${f}`).join(', ')}, e.properties, u.id as "user", u.identity_id, u.properties as user_properties, u.created_at as user_created_at
+             ${FIELDS.map(column).join(', ')}, e.properties, u.id as "user", u.identity_id, u.properties as user_properties, u.created_at as user_created_at
            from unnest($1::int[], $2::smallint[], $3::bigint[], $4::text[]) with ordinality k(environment, partition, log_offset, user_id, i)
            cross join lateral (select * from events
              where environment = k.environment and partition = k.partition and log_offset = k.log_offset limit 1) e

@@ -10,7 +10,8 @@ const known = (column: string) => `coalesce(e.${column}, u.${column}) as ${colum
 export const OCCURRENCE_COLUMNS = `
   e.id as log_id, ${publicEventId('e')} as public_id, e.name, ${epoch('e.happened_at', 'happened_at')},
   ${epoch('e.received_at', 'received_at')}, e.platform,
-  e.product_id, e.old_product_id, e.new_product_id, e.subscription_group, e.screen_id, e.transaction_id, e.original_transaction_id,
+  e.product_id, e.old_product_id, e.new_product_id, e.subscription_group, e.screen_id, e.reason, e.is_voluntary,
+  e.is_discounted, e.transaction_id, e.original_transaction_id,
   ${epoch('e.transaction_date', 'transaction_date')}, ${epoch('e.transaction_expires_at', 'transaction_expires_at')},
   ${epoch('e.grace_period_expires_at', 'grace_period_expires_at')}, e.price, e.currency, e.proceeds, e.price_usd, e.proceeds_usd,
   ${['device_id', 'device_model', 'advertiser_id', 'os_version', 'locale', 'country', 'app_version', 'sdk_version'].map(known).join(', ')},
@@ -28,6 +29,8 @@ export type OccurrenceRow = {
   transaction_date: number | null
   transaction_expires_at: number | null
   grace_period_expires_at: number | null
+  is_voluntary: boolean | null
+  is_discounted: boolean | null
   event_properties: OutgoingEvent['properties']
   user_properties: Record<string, string> | null
   user_created_at: number | null
@@ -37,6 +40,7 @@ export type OccurrenceRow = {
   | 'new_product_id'
   | 'subscription_group'
   | 'screen_id'
+  | 'reason'
   | 'transaction_id'
   | 'original_transaction_id'
   | 'price'
@@ -104,6 +108,9 @@ export function toOccurrence(row: OccurrenceRow, { environment, event_mapping, r
     new_product_id,
     subscription_group,
     screen_id,
+    reason: row.reason,
+    is_voluntary: row.is_voluntary,
+    is_discounted: row.is_discounted,
     transaction: transactionOf(row),
     money: moneyOf(row),
     device: {

@@ -18,6 +18,10 @@ export type EventInput = {
   new_product_id?: string
   subscription_group?: string
   screen_id?: string
+  /** Why a subscription ended. */
+  reason?: string
+  is_voluntary?: boolean
+  is_discounted?: boolean
   transaction?: Strings<'transaction_id' | 'original_transaction_id' | 'transaction_date' | 'expires_at' | 'grace_period_expires_at'>
   price?: string
   currency?: string

@@ -18,6 +18,11 @@ const column =
 const text = column('text')
 const time = column('timestamptz')
 const amount = column('numeric')
+const flag = (name: string, read: (entry: Entry) => boolean | undefined): Column => [
+  name,
+  'boolean',
+  entry => read(entry)?.toString() ?? null,
+]
 
 /** The columns of the log that an entry fills. The statement sets `environment`, `log_offset` and `received_at`. */
 export const ENTRY_COLUMNS: readonly Column[] = [
@@ -34,6 +39,9 @@ export const ENTRY_COLUMNS: readonly Column[] = [
   text('new_product_id', e => e.item.new_product_id),
   text('subscription_group', e => e.item.subscription_group),
   text('screen_id', e => e.item.screen_id),
+  text('reason', e => e.item.reason),
+  flag('is_voluntary', e => e.item.is_voluntary),
+  flag('is_discounted', e => e.item.is_discounted),
   text('transaction_id', e => e.item.transaction?.transaction_id),
   text('original_transaction_id', e => e.item.transaction?.original_transaction_id),
   time('transaction_date', e => e.item.transaction?.transaction_date),

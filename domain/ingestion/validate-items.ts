@@ -6,6 +6,7 @@ import { isCurrency, NO_CURRENCY } from '../events/money.ts'
 import { noTraits } from '../events/traits.ts'
 import { MAX_AHEAD_MS, TOO_FAR_AHEAD } from '../limits.ts'
 import type { Detail } from '../refusal.ts'
+import { PERIOD_FACTS } from '../subscriptions/posted.ts'
 import { micros } from '../time/instant.ts'
 import { type Durations, NO_END, transactionFaults, withEnd } from './period-end.ts'
 
@@ -127,5 +128,22 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
   }
   if (item.event_name === 'product_change_planned' && item.ofApp === undefined && item.new_product_id === undefined)
     fault('new_product_id', 'is required: the product that is to come')
-  return [...faults, ...transactionFaults(item, now)]
+  return [...faults, ...transactionFaults(item, now), ...(item.ofApp ? [] : statedFaults(item))]
 }
+
+const ENDS = ['trial_expired', 'subscription_expired']
+const CANCELLATIONS = ['trial_canceled', 'subscription_canceled']
+
+/** What only some events state besides. A discount is stated of the period that a paid event begins. */
+function statedFaults({ event_name: name, reason, is_voluntary, is_discounted }: EventInput): Detail[] {
+  const faults: Detail[] = []
+  const only = (field: string, value: unknown, names: readonly string[]) => {
+    if (value !== undefined && !names.includes(name)) faults.push({ field, message: `is only allowed for ${names.join(', ')}` })
+  }
+  only('reason', reason, ENDS)
+  only('is_voluntary', is_voluntary, CANCELLATIONS)
+  only('is_discounted', is_discounted, DISCOUNTED)
+  return faults
+}
+
+const DISCOUNTED: readonly string[] = PERIOD_FACTS.filter(name => name !== 'trial_started')

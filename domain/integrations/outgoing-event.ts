@@ -17,6 +17,10 @@ export type OutgoingEvent = {
   new_product_id: string | null
   subscription_group: string | null
   screen_id: string | null
+  /** Why a subscription ended. */
+  reason: string | null
+  is_voluntary: boolean | null
+  is_discounted: boolean | null
   transaction: {
     transaction_id: string | null
     original_transaction_id: string | null

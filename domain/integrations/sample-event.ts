@@ -31,6 +31,9 @@ export function sampleEvent({ environment, name, outgoingName, revenue, at }: Sa
     new_product_id: null,
     subscription_group: 'premium',
     screen_id: null,
+    reason: null,
+    is_voluntary: null,
+    is_discounted: null,
     transaction: {
       transaction_id: '1000000000000001',
       original_transaction_id: '1000000000000001',

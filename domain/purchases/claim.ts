@@ -9,6 +9,7 @@ export type PurchaseInput = {
   expires_at?: string
   is_auto_renewing?: boolean
   period_type?: 'normal' | 'trial' | 'intro'
+  is_discounted?: boolean
   is_family_shared?: boolean
   country?: string | null
   screen_id?: string | null

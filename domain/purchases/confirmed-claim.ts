@@ -47,6 +47,7 @@ export function saidByClaim(claim: Claim, subject: string, statedAt: number): St
       begins: claim.purchasedAt,
       ends: claim.expiresAt,
       periodType: claim.periodType,
+      ...(claim.isDiscounted && { isDiscounted: true }),
       isFamilyShared: claim.familyShared,
       country: claim.country,
     },

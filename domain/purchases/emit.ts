@@ -35,6 +35,10 @@ export type Emission = {
   oldProduct?: string
   /** By default the product of the purchase. */
   newProduct?: string
+  /** Why the subscription ended. */
+  reason?: 'billing_error'
+  /** False: not the customer cancelled it. */
+  isVoluntary?: false | undefined
   /** When the told fact happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }
   /** Whether the purchase begins after 365 paid days of its subscription. */
@@ -51,7 +55,8 @@ export const toldOnce = (purchase: PurchaseRow, told: OnceOnly): Pick<Emission, 
 /** First character of the service's event ids. Callers cannot send it, so the ids never collide with theirs. */
 const OWN_PREFIX = '~'
 
-function itemOf({ purchase: p, slug, at, id, amount, paid = p, oldProduct, newProduct = shownProduct(p) }: Emission): EventInput {
+function itemOf(emission: Emission): EventInput {
+  const { purchase: p, slug, at, id, amount, paid = p, told, oldProduct, newProduct = shownProduct(p), reason, isVoluntary } = emission
   const original = p.original_transaction_id ?? p.subscription_id ?? p.purchase_token
   const transaction = p.transaction_id ?? p.order_id
   return {
@@ -63,6 +68,9 @@ function itemOf({ purchase: p, slug, at, id, amount, paid = p, oldProduct, newPr
     product_id: shownProduct(p),
     ...(oldProduct !== undefined && { old_product_id: oldProduct, new_product_id: newProduct }),
     ...(p.screen_id !== null && { screen_id: p.screen_id }),
+    ...(reason !== undefined && { reason }),
+    ...(isVoluntary !== undefined && { is_voluntary: isVoluntary }),
+    ...(told === 'begin' && p.is_discounted && { is_discounted: true }),
     transaction: {
       ...(transaction !== null && { transaction_id: transaction }),
       ...(original !== null && { original_transaction_id: original }),

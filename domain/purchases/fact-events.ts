@@ -12,12 +12,20 @@ import { type Emission, toldOnce } from './emit.ts'
 const timesTold = (purchases: PurchaseRow[], told: string): number =>
   purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === told).length, 0)
 
-type Step = { purchase: PurchaseRow; at: number; slug: string } & Pick<Emission, 'oldProduct' | 'newProduct'>
+type Step = { purchase: PurchaseRow; at: number; slug: string } & Pick<Emission, 'oldProduct' | 'newProduct' | 'isVoluntary'>
 
-/** Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. */
+/**
+ * Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. Nobody cancels when the store gives up
+ * charging: only the end is told.
+ */
 const switches = (purchase: PurchaseRow): Step[] => {
   const of = isTrialPurchase(purchase) ? 'trial' : 'subscription'
-  return periodOf(purchase).autoRenewChanges.map((at, i) => ({ purchase, at, slug: i % 2 === 0 ? `${of}_canceled` : `${of}_uncanceled` }))
+  const { autoRenewChanges, offCause } = periodOf(purchase)
+  const changes = offCause === 'billing_error' ? autoRenewChanges.slice(0, -1) : autoRenewChanges
+  return changes.map((at, i) => {
+    const isVoluntary = offCause !== 'store' || i < changes.length - 1
+    return { purchase, at, slug: i % 2 === 0 ? `${of}_canceled` : `${of}_uncanceled`, ...(!isVoluntary && { isVoluntary }) }
+  })
 }
 
 /** A period that begins ends the pause before it. `next`: the period after the one of the pause. */

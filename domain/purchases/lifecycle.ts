@@ -77,14 +77,15 @@ const later = (a: string, b: string) => (a > b ? a : b)
 
 /** What time causes is recorded when its time comes, or with the purchase if that is later. */
 const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: number): Emission[] =>
-  timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at }): Emission[] => {
+  timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at, isByCharge }): Emission[] => {
     if (!purchase || due > now) return []
     if (slug === 'trial_still_active') {
       const fact = { at: iso(due), recorded: later(purchase.created_at, iso(due)) }
       return begins.has(purchase) ? [] : [{ ...toldOnce(purchase, 'still_active'), slug, at: iso(now), fact }]
     }
     const fact = { at: iso(at!), recorded: later(recordedAt(purchase), iso(at!)) }
-    return ends.has(purchase) ? [] : [{ ...toldOnce(purchase, 'expired'), slug, at: fact.at, fact }]
+    if (ends.has(purchase)) return []
+    return [{ ...toldOnce(purchase, 'expired'), slug, at: fact.at, fact, ...(isByCharge && { reason: 'billing_error' }) }]
   })
 
 /**

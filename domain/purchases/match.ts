@@ -56,6 +56,12 @@ const idsOf = (row: PurchaseRow): TransactionIds => ({
   storeType: row.store_type,
 })
 
+/** Whether auto-renew was switched on or off, and who switched it off last where it was not the customer. */
+function switchSaid({ off_cause }: PurchaseRow, i: number, count: number): RenewalStatement['said'] {
+  const isByOther = off_cause !== null && i === count - 1
+  return { autoRenews: i % 2 === 1, ...(isByOther && { isVoluntary: false, hasFailed: off_cause === 'billing_error' }) }
+}
+
 /** What a caller said of a purchase before the store told of it, as statements of the caller: they count where the store says nothing. */
 export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
   const period: PeriodStatement = {
@@ -73,6 +79,7 @@ export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
       begins: row.purchased_at,
       ends: row.expires_at,
       periodType: row.period_type,
+      ...(row.is_discounted && { isDiscounted: true }),
       isFamilyShared: row.is_family_shared,
       country: row.country,
       ...(row.refunded_at !== null && { refund: { at: row.refunded_at, amount: row.refunded_amount } }),
@@ -81,7 +88,7 @@ export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
   }
   const changes = row.is_subscription ? periodOf(row).autoRenewChanges : []
   const renewals = changes.map(
-    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: { autoRenews: i % 2 === 1 } }),
+    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: switchSaid(row, i, changes.length) }),
   )
   const at = (seconds: number, said: RenewalStatement['said']): RenewalStatement => {
     return { kind: 'renewal', origin: 'caller', statedAt: seconds * 1000, subject, said }

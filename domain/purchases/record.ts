@@ -17,11 +17,11 @@ export async function insertPurchase(
     text: `insert into purchases (environment, lineage, user_id, platform, store_product_id, base_plan_id, transaction_id,
                original_transaction_id, purchase_token, order_id, subscription_id, store_type, is_subscription, currency, price, amount,
                purchased_at, expires_at, period_type, auto_renewing, auto_renew_off_at, auto_renew_changes, is_family_shared, country, screen_id,
-               created_at, triggers, known_country, known_app_version, known_locale)
+               created_at, triggers, known_country, known_app_version, known_locale, is_discounted)
              select $1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15::text, $15::text::numeric, $16::timestamptz, $17, $18, $19::boolean,
                case when $13::boolean and not $19::boolean then $16::timestamptz end,
                case when $13::boolean and not $19::boolean then array[extract(epoch from $16::timestamptz)::bigint] else '{}' end, $20, $21, $22, t,
-               $23, u.country, u.app_version, u.locale
+               $23, u.country, u.app_version, u.locale, $24
              from environment_now($1) t left join lateral (
                select country, app_version, locale from users where environment = $1 and id = $3 limit 1) u on true returning id::text`,
     values: [
@@ -48,6 +48,7 @@ export async function insertPurchase(
       claim.country,
       claim.screen,
       claim.triggers,
+      claim.isDiscounted,
     ],
   })
   return rows[0]!.id

@@ -16,6 +16,7 @@ import { wholeSecond } from './validate.ts'
 
 type PurchaseChange = {
   is_auto_renewing?: boolean
+  is_voluntary?: boolean
   is_paused?: boolean
   planned_product_id?: string | null
   expires_at?: string
@@ -23,6 +24,12 @@ type PurchaseChange = {
   grace_period_expires_at?: string | null
   refunded_at?: string | null
   refunded_amount?: string | null
+}
+
+/** Who switched auto-renew off, if it was not the customer: in billing retry the store gives up for want of the charge. */
+function offCauseOf({ billing_retry_at }: PurchaseRow, { is_auto_renewing, is_voluntary }: PurchaseChange): PurchaseRow['off_cause'] {
+  if (is_auto_renewing !== false || is_voluntary !== false) return null
+  return billing_retry_at === null ? 'store' : 'billing_error'
 }
 
 const givenTime = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
@@ -50,6 +57,7 @@ function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseR
   if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
     merged.auto_renewing = change.is_auto_renewing
     merged.auto_renew_off_at = change.is_auto_renewing ? null : now
+    merged.off_cause = offCauseOf(row, change)
     merged.auto_renew_changes = [...periodOf(row).autoRenewChanges, Date.parse(now)].map(ms => ms / 1000)
   }
   if (change.expires_at !== undefined) merged.expires_at = wholeSecond(change.expires_at)
@@ -80,6 +88,8 @@ function validateFacts(row: PurchaseRow, merged: PurchaseRow, change: PurchaseCh
     if (!row.is_subscription) fault('expires_at', 'is not allowed for a one-time purchase')
     else if (merged.expires_at! <= row.purchased_at) fault('expires_at', 'must be later than purchased_at')
   }
+  if (change.is_voluntary !== undefined && change.is_auto_renewing !== false)
+    fault('is_voluntary', 'is only allowed with is_auto_renewing false')
   if (change.planned_product_id != null && change.planned_product_id === shownProduct(row))
     fault('planned_product_id', 'must differ from product_id')
   if (change.billing_retry_at && merged.billing_retry_at! < row.purchased_at)
@@ -113,6 +123,7 @@ const FACTS = [
   'auto_renewing',
   'auto_renew_off_at',
   'auto_renew_changes',
+  'off_cause',
   'is_paused',
   'pauses',
   'resumptions',

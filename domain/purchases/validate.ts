@@ -21,6 +21,7 @@ export type Claim = StoreClaim & {
   autoRenewing: boolean
   periodType: 'normal' | 'trial' | 'intro' | null
   familyShared: boolean
+  isDiscounted: boolean
   country: string | null
   screen: string | null
   triggers: boolean
@@ -60,6 +61,7 @@ function requireFields(given: PurchaseInput, takesUnpriced: boolean): StatedFiel
 
 const saidBesides = (input: PurchaseInput) => ({
   familyShared: input.is_family_shared ?? false,
+  isDiscounted: input.is_discounted ?? false,
   country: input.country ?? null,
   screen: input.screen_id ?? null,
   triggers: input.trigger ?? true,
@@ -136,7 +138,8 @@ export async function validatePurchase(
       store.field,
       recurring ? 'is a subscription, but the purchase is one-time' : 'is a one-time product, but the purchase is a subscription',
     )
-  const isFree = isPriced && compareAmounts(price, '0') === 0
+  // What a discount makes free is no trial.
+  const isFree = isPriced && compareAmounts(price, '0') === 0 && input.is_discounted !== true
   const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)
   const expiresAt = recurring ? (given ?? product.end) : null
   const faults = recurring ? validatePeriod(input, purchasedAt, expiresAt, isFree) : validateOneTime(input)

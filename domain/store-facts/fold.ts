@@ -61,14 +61,15 @@ export type FoldedLineage = { periods: FoldedPeriod[]; completeUntil: number | n
 const second = (ms: number) => Math.floor(ms / 1000)
 const NO_RETRY: BillingRetry = { since: null, first: null, graceUntil: null }
 
-/** A free period is a trial, unless a discount makes it free; one with a price is none. */
+/** A free period is a trial, unless a store says otherwise or a discount makes it free; one with a price is none. */
 function periodTypeOf(
-  { isSubscription, isFamilyShared, periodType, isDiscounted }: RecordablePeriod,
+  { isSubscription, isFamilyShared, periodType, isDiscounted, isOfStore }: RecordablePeriod,
   price: string,
 ): FoldedPeriod['periodType'] {
   if (!isSubscription) return null
   if (isFamilyShared) return 'normal'
-  if (compareAmounts(price, '0') === 0) return isDiscounted ? 'normal' : 'trial'
+  if (compareAmounts(price, '0') === 0)
+    return periodType !== 'trial' && (isDiscounted || (isOfStore && periodType === 'normal')) ? 'normal' : 'trial'
   return periodType === 'intro' ? 'intro' : 'normal'
 }
 

@@ -21,6 +21,8 @@ export type PostedFact = {
   planned: string | null
   /** Millionths of the currency, without sign; null: not stated. */
   amount: bigint | null
+  /** A discount made the period cheaper, or free: it is no trial. */
+  discounted: boolean
   /** When the event was stored. */
   recorded: number
   id: string
@@ -95,7 +97,7 @@ export const POSTED_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transa
   e.product_id as product, e.name,
   ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
   ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace, e.transaction_id as transaction,
-  e.new_product_id as planned,
+  e.new_product_id as planned, coalesce(e.is_discounted, false) as discounted,
   abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id`
 
 export type PostedRow = Omit<PostedFact, 'amount'> & { amount: string | null }
@@ -127,7 +129,7 @@ export type PostedPeriod = Period & {
   plannedProduct: string | null
 }
 
-const isFree = ({ name, amount }: PostedFact): boolean => name === 'trial_started' || amount === 0n
+const isTrial = ({ name, amount, discounted }: PostedFact): boolean => name === 'trial_started' || (amount === 0n && !discounted)
 
 const refunds = new Set<string>(REFUND_FACTS)
 const isRefund = ({ name }: PostedFact): boolean => refunds.has(name)
@@ -204,8 +206,8 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       begins: fact.begins,
       expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
       // An amount decides. Without one it is not known, and the name does.
-      trial: isFree(fact),
-      paid: !isFree(fact),
+      trial: isTrial(fact),
+      paid: !isTrial(fact),
       autoRenewing: true,
       autoRenewOffAt: null,
       autoRenewChanges: [],

@@ -3,7 +3,7 @@ import { DAY_MS, JOIN_MS, type Period, renewsAt, WORD_MS } from './period.ts'
 
 /**
  * An event that passing time causes: of a period, and for an end of its whole run. It is due at `due` (ms) and carries the time `at`; null:
- * the time when a process emits it.
+ * the time when a process emits it. `isByCharge`: the run ended because its charge failed, and not by the customer.
  */
 type TimedEvent<P extends Period> = {
   slug: 'trial_still_active' | 'trial_expired' | 'subscription_expired'
@@ -11,9 +11,14 @@ type TimedEvent<P extends Period> = {
   run: Link<P>[]
   due: number
   at: number | null
+  isByCharge: boolean
 }
 
 const STILL_ACTIVE_MS = 2 * DAY_MS
+
+/** The store gave up, or never charged again, and the customer had not switched auto-renew off. */
+const endedByCharge = <P extends Period>({ period, retryUntil }: Link<P>): boolean =>
+  period.refundedAt === null && (period.offCause === 'billing_error' || (period.autoRenewing && retryUntil !== null))
 
 /**
  * The past and future events that passing time causes in a lineage, from its present facts. `trial_still_active`: two days after the
@@ -26,7 +31,8 @@ export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>
   for (const link of links) {
     const { period, ends } = link
     const due = period.begins + STILL_ACTIVE_MS
-    if (period.trial && ends > due && renewsAt(period, due)) events.push({ slug: 'trial_still_active', period, run: [link], due, at: null })
+    if (period.trial && ends > due && renewsAt(period, due))
+      events.push({ slug: 'trial_still_active', period, run: [link], due, at: null, isByCharge: false })
   }
   for (const run of runsOf(links)) {
     const last = run.at(-1)!
@@ -35,7 +41,7 @@ export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>
     const isFinal = !last.period.autoRenewing || at > last.ends
     const slug = run.some(({ period }) => period.paid) ? 'subscription_expired' : 'trial_expired'
     const due = isUnanswered(last.period, at, isFinal) ? at + WORD_MS : isFinal ? at : at + JOIN_MS
-    events.push({ slug, period: last.period, run, due, at })
+    events.push({ slug, period: last.period, run, due, at, isByCharge: endedByCharge(last) })
   }
   return events
 }

@@ -5731,6 +5731,22 @@ export interface components {
              * @example onboarding-2
              */
             screen_id?: string;
+            /**
+             * @description Of `trial_expired` and `subscription_expired`. The store gave up charging; the customer had not cancelled.
+             * @example billing_error
+             * @enum {string}
+             */
+            reason?: "billing_error";
+            /**
+             * @description Of `trial_canceled` and `subscription_canceled`. False when not the customer but the store or you ended the subscription.
+             * @example false
+             */
+            is_voluntary?: boolean;
+            /**
+             * @description Of events that begin a paid period. A discount reduced the price; with `price` 0 the period is paid for by the discount, and is no trial.
+             * @example true
+             */
+            is_discounted?: boolean;
             transaction?: components["schemas"]["EventTransactionInput"];
             /**
              * @description Only for events that carry a value. Refunds are stored as negative amounts, whatever the sign.
@@ -7379,10 +7395,16 @@ export interface components {
             /** @description By default true for subscriptions; one-time purchases never renew. */
             is_auto_renewing?: boolean;
             /**
-             * @description Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases.
+             * @description Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases and for what a discount makes free.
              * @enum {string}
              */
             period_type?: "normal" | "trial" | "intro";
+            /**
+             * @description A discount reduced the price. With `price` 0 the period of a subscription is `normal` and not a trial.
+             * @default false
+             * @example false
+             */
+            is_discounted: boolean;
             /**
              * @description Access through the purchase of another person; it counts in no metric and emits no event.
              * @default false
@@ -7444,6 +7466,8 @@ export interface components {
         PurchaseUpdate: {
             /** @description Last period of a subscription only. */
             is_auto_renewing?: boolean;
+            /** @description Only with `is_auto_renewing` false. False when not the customer cancelled: the cancellation says so. In billing retry it means that the store gave up charging: no cancellation is told, and the end has the reason `billing_error`. */
+            is_voluntary?: boolean;
             /** @description Last period of a subscription only. Tells `subscription_paused`, and `subscription_resumed` after that. A period that begins ends a pause, too. */
             is_paused?: boolean;
             /** @description Last period of a subscription only. The store's product that comes with the next period: tells `product_change_planned`; null after that tells `product_change_withdrawn`. 400 `invalid_product_id` when it is malformed; it need not be linked. */
@@ -7493,6 +7517,7 @@ export interface components {
          *       },
          *       "created_at": "2026-03-01T09:00:01Z",
          *       "period_type": "normal",
+         *       "is_discounted": false,
          *       "is_family_shared": false,
          *       "country": null,
          *       "screen_id": null,
@@ -7530,6 +7555,8 @@ export interface components {
              * @enum {string|null}
              */
             period_type: "normal" | "trial" | "intro" | null;
+            /** @description A discount reduced the price. */
+            is_discounted: boolean;
             is_family_shared: boolean;
             country: string | null;
             screen_id: string | null;

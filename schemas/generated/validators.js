@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../main/node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -35,9 +35,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// node_modules/fast-deep-equal/index.js
+// ../main/node_modules/fast-deep-equal/index.js
 var require_fast_deep_equal = __commonJS({
-  "node_modules/fast-deep-equal/index.js"(exports, module) {
+  "../main/node_modules/fast-deep-equal/index.js"(exports, module) {
     "use strict";
     module.exports = function equal(a, b) {
       if (a === b) return true;
@@ -70,9 +70,9 @@ var require_fast_deep_equal = __commonJS({
   }
 });
 
-// node_modules/ajv/dist/runtime/equal.js
+// ../main/node_modules/ajv/dist/runtime/equal.js
 var require_equal = __commonJS({
-  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     var equal = require_fast_deep_equal();
@@ -5249,7 +5249,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchaseList = validate46;
 var pattern30 = new RegExp("^/v4/users/.+/purchases$", "u");
-var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "is_paused", "planned_product_id", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"] }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
+var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "is_paused", "planned_product_id", "store_data", "created_at", "period_type", "is_discounted", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"] }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_discounted": { "type": "boolean" }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
 var schema76 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
 var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableExtensionTime" };
 var pattern31 = new RegExp("^[0-9]{1,19}$", "u");
@@ -5809,8 +5809,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.is_family_shared === void 0) {
-      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
+    if (data.is_discounted === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_discounted" } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -5818,8 +5818,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.country === void 0) {
-      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
+    if (data.is_family_shared === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -5827,8 +5827,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.screen_id === void 0) {
-      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
+    if (data.country === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -5836,8 +5836,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.billing_retry_at === void 0) {
-      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
+    if (data.screen_id === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -5845,8 +5845,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.grace_period_expires_at === void 0) {
-      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
+    if (data.billing_retry_at === void 0) {
+      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -5854,8 +5854,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_at === void 0) {
-      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
+    if (data.grace_period_expires_at === void 0) {
+      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -5863,8 +5863,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_amount === void 0) {
-      const err22 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
+    if (data.refunded_at === void 0) {
+      const err22 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
       if (vErrors === null) {
         vErrors = [err22];
       } else {
@@ -5872,8 +5872,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.verified_at === void 0) {
-      const err23 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
+    if (data.refunded_amount === void 0) {
+      const err23 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
       if (vErrors === null) {
         vErrors = [err23];
       } else {
@@ -5881,21 +5881,18 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
+    if (data.verified_at === void 0) {
+      const err24 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
+      if (vErrors === null) {
+        vErrors = [err24];
+      } else {
+        vErrors.push(err24);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema75.properties, key0)) {
-        const err24 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        const err25 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -5903,12 +5900,24 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data0 === "purchase")) {
-        const err26 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err26 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
           vErrors.push(err26);
+        }
+        errors++;
+      }
+      if (!(data0 === "purchase")) {
+        const err27 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
+        if (vErrors === null) {
+          vErrors = [err27];
+        } else {
+          vErrors.push(err27);
         }
         errors++;
       }
@@ -5917,20 +5926,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.id;
       if (typeof data1 === "string") {
         if (!pattern31.test(data1)) {
-          const err27 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
+          const err28 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
-            vErrors = [err27];
+            vErrors = [err28];
           } else {
-            vErrors.push(err27);
+            vErrors.push(err28);
           }
           errors++;
         }
       } else {
-        const err28 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        const err29 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err28];
+          vErrors = [err29];
         } else {
-          vErrors.push(err28);
+          vErrors.push(err29);
         }
         errors++;
       }
@@ -5939,20 +5948,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern32.test(data2)) {
-          const err29 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
+          const err30 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
           if (vErrors === null) {
-            vErrors = [err29];
+            vErrors = [err30];
           } else {
-            vErrors.push(err29);
+            vErrors.push(err30);
           }
           errors++;
         }
       } else {
-        const err30 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        const err31 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err30];
+          vErrors = [err31];
         } else {
-          vErrors.push(err30);
+          vErrors.push(err31);
         }
         errors++;
       }
@@ -5961,28 +5970,16 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.user_id;
       if (typeof data3 === "string") {
         if (func2(data3) < 1) {
-          const err31 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err32 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err31];
+            vErrors = [err32];
           } else {
-            vErrors.push(err31);
+            vErrors.push(err32);
           }
           errors++;
         }
       } else {
-        const err32 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err32];
-        } else {
-          vErrors.push(err32);
-        }
-        errors++;
-      }
-    }
-    if (data.platform !== void 0) {
-      let data4 = data.platform;
-      if (typeof data4 !== "string") {
-        const err33 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
+        const err33 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err33];
         } else {
@@ -5990,12 +5987,24 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
-        const err34 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
+    }
+    if (data.platform !== void 0) {
+      let data4 = data.platform;
+      if (typeof data4 !== "string") {
+        const err34 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
           vErrors.push(err34);
+        }
+        errors++;
+      }
+      if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
+        const err35 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
+        if (vErrors === null) {
+          vErrors = [err35];
+        } else {
+          vErrors.push(err35);
         }
         errors++;
       }
@@ -6004,20 +6013,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data5 = data.product_id;
       if (typeof data5 === "string") {
         if (func2(data5) < 1) {
-          const err35 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err36 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err35];
+            vErrors = [err36];
           } else {
-            vErrors.push(err35);
+            vErrors.push(err36);
           }
           errors++;
         }
       } else {
-        const err36 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        const err37 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err36];
+          vErrors = [err37];
         } else {
-          vErrors.push(err36);
+          vErrors.push(err37);
         }
         errors++;
       }
@@ -6026,20 +6035,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data6 = data.currency;
       if (typeof data6 === "string") {
         if (!pattern33.test(data6)) {
-          const err37 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
+          const err38 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
           if (vErrors === null) {
-            vErrors = [err37];
+            vErrors = [err38];
           } else {
-            vErrors.push(err37);
+            vErrors.push(err38);
           }
           errors++;
         }
       } else {
-        const err38 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err39 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err38];
+          vErrors = [err39];
         } else {
-          vErrors.push(err38);
+          vErrors.push(err39);
         }
         errors++;
       }
@@ -6048,20 +6057,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data7 = data.price;
       if (typeof data7 === "string") {
         if (!pattern34.test(data7)) {
-          const err39 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+          const err40 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
-            vErrors = [err39];
+            vErrors = [err40];
           } else {
-            vErrors.push(err39);
+            vErrors.push(err40);
           }
           errors++;
         }
       } else {
-        const err40 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
+        const err41 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err40];
+          vErrors = [err41];
         } else {
-          vErrors.push(err40);
+          vErrors.push(err41);
         }
         errors++;
       }
@@ -6070,16 +6079,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data8 = data.purchased_at;
       if (typeof data8 === "string") {
         if (!formats0(data8)) {
-          const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data8)) {
-          const err42 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err42 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -6087,20 +6087,17 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      } else {
-        const err43 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err43];
-        } else {
-          vErrors.push(err43);
+        if (!pattern1.test(data8)) {
+          const err43 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err43];
+          } else {
+            vErrors.push(err43);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.expires_at !== void 0) {
-      let data9 = data.expires_at;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+      } else {
+        const err44 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -6108,18 +6105,21 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
+    }
+    if (data.expires_at !== void 0) {
+      let data9 = data.expires_at;
+      if (typeof data9 !== "string" && data9 !== null) {
+        const err45 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
       if (typeof data9 === "string") {
         if (!formats0(data9)) {
-          const err45 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err45];
-          } else {
-            vErrors.push(err45);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data9)) {
-          const err46 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err46 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -6127,22 +6127,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+        if (!pattern1.test(data9)) {
+          const err47 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
+        }
       }
     }
     if (data.is_auto_renewing !== void 0) {
       if (typeof data.is_auto_renewing !== "boolean") {
-        const err47 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err47];
-        } else {
-          vErrors.push(err47);
-        }
-        errors++;
-      }
-    }
-    if (data.is_paused !== void 0) {
-      if (typeof data.is_paused !== "boolean") {
-        const err48 = { instancePath: instancePath + "/is_paused", schemaPath: "#/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
+        const err48 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -6151,14 +6149,25 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.planned_product_id !== void 0) {
-      let data12 = data.planned_product_id;
-      if (typeof data12 !== "string" && data12 !== null) {
-        const err49 = { instancePath: instancePath + "/planned_product_id", schemaPath: "#/properties/planned_product_id/type", keyword: "type", params: { type: schema75.properties.planned_product_id.type } };
+    if (data.is_paused !== void 0) {
+      if (typeof data.is_paused !== "boolean") {
+        const err49 = { instancePath: instancePath + "/is_paused", schemaPath: "#/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err49];
         } else {
           vErrors.push(err49);
+        }
+        errors++;
+      }
+    }
+    if (data.planned_product_id !== void 0) {
+      let data12 = data.planned_product_id;
+      if (typeof data12 !== "string" && data12 !== null) {
+        const err50 = { instancePath: instancePath + "/planned_product_id", schemaPath: "#/properties/planned_product_id/type", keyword: "type", params: { type: schema75.properties.planned_product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err50];
+        } else {
+          vErrors.push(err50);
         }
         errors++;
       }
@@ -6173,16 +6182,7 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data14 = data.created_at;
       if (typeof data14 === "string") {
         if (!formats0(data14)) {
-          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err50];
-          } else {
-            vErrors.push(err50);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data14)) {
-          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err51];
           } else {
@@ -6190,20 +6190,17 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      } else {
-        const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err52];
-        } else {
-          vErrors.push(err52);
+        if (!pattern1.test(data14)) {
+          const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err52];
+          } else {
+            vErrors.push(err52);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.period_type !== void 0) {
-      let data15 = data.period_type;
-      if (typeof data15 !== "string" && data15 !== null) {
-        const err53 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
+      } else {
+        const err53 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err53];
         } else {
@@ -6211,8 +6208,11 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data15 === "normal" || data15 === "trial" || data15 === "intro" || data15 === null)) {
-        const err54 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
+    }
+    if (data.period_type !== void 0) {
+      let data15 = data.period_type;
+      if (typeof data15 !== "string" && data15 !== null) {
+        const err54 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -6220,10 +6220,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.is_family_shared !== void 0) {
-      if (typeof data.is_family_shared !== "boolean") {
-        const err55 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+      if (!(data15 === "normal" || data15 === "trial" || data15 === "intro" || data15 === null)) {
+        const err55 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -6232,10 +6230,9 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.country !== void 0) {
-      let data17 = data.country;
-      if (typeof data17 !== "string" && data17 !== null) {
-        const err56 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
+    if (data.is_discounted !== void 0) {
+      if (typeof data.is_discounted !== "boolean") {
+        const err56 = { instancePath: instancePath + "/is_discounted", schemaPath: "#/properties/is_discounted/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err56];
         } else {
@@ -6244,10 +6241,9 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.screen_id !== void 0) {
-      let data18 = data.screen_id;
-      if (typeof data18 !== "string" && data18 !== null) {
-        const err57 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
+    if (data.is_family_shared !== void 0) {
+      if (typeof data.is_family_shared !== "boolean") {
+        const err57 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -6256,10 +6252,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.billing_retry_at !== void 0) {
-      let data19 = data.billing_retry_at;
-      if (typeof data19 !== "string" && data19 !== null) {
-        const err58 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+    if (data.country !== void 0) {
+      let data18 = data.country;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err58 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -6267,41 +6263,42 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (typeof data19 === "string") {
-        if (!formats0(data19)) {
-          const err59 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err59];
-          } else {
-            vErrors.push(err59);
-          }
-          errors++;
+    }
+    if (data.screen_id !== void 0) {
+      let data19 = data.screen_id;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err59 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
+        if (vErrors === null) {
+          vErrors = [err59];
+        } else {
+          vErrors.push(err59);
         }
-        if (!pattern1.test(data19)) {
-          const err60 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err60];
-          } else {
-            vErrors.push(err60);
-          }
-          errors++;
-        }
+        errors++;
       }
     }
-    if (data.grace_period_expires_at !== void 0) {
-      let data20 = data.grace_period_expires_at;
+    if (data.billing_retry_at !== void 0) {
+      let data20 = data.billing_retry_at;
       if (typeof data20 !== "string" && data20 !== null) {
-        const err61 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err60 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err61];
+          vErrors = [err60];
         } else {
-          vErrors.push(err61);
+          vErrors.push(err60);
         }
         errors++;
       }
       if (typeof data20 === "string") {
         if (!formats0(data20)) {
-          const err62 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          const err61 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data20)) {
+          const err62 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -6309,31 +6306,31 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data20)) {
-          const err63 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err63];
-          } else {
-            vErrors.push(err63);
-          }
-          errors++;
-        }
       }
     }
-    if (data.refunded_at !== void 0) {
-      let data21 = data.refunded_at;
+    if (data.grace_period_expires_at !== void 0) {
+      let data21 = data.grace_period_expires_at;
       if (typeof data21 !== "string" && data21 !== null) {
-        const err64 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err63 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err64];
+          vErrors = [err63];
         } else {
-          vErrors.push(err64);
+          vErrors.push(err63);
         }
         errors++;
       }
       if (typeof data21 === "string") {
         if (!formats0(data21)) {
-          const err65 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          const err64 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err64];
+          } else {
+            vErrors.push(err64);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data21)) {
+          const err65 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -6341,67 +6338,90 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data21)) {
-          const err66 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+      }
+    }
+    if (data.refunded_at !== void 0) {
+      let data22 = data.refunded_at;
+      if (typeof data22 !== "string" && data22 !== null) {
+        const err66 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        if (vErrors === null) {
+          vErrors = [err66];
+        } else {
+          vErrors.push(err66);
+        }
+        errors++;
+      }
+      if (typeof data22 === "string") {
+        if (!formats0(data22)) {
+          const err67 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err66];
+            vErrors = [err67];
           } else {
-            vErrors.push(err66);
+            vErrors.push(err67);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data22)) {
+          const err68 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err68];
+          } else {
+            vErrors.push(err68);
           }
           errors++;
         }
       }
     }
     if (data.refunded_amount !== void 0) {
-      let data22 = data.refunded_amount;
-      if (typeof data22 !== "string" && data22 !== null) {
-        const err67 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
+      let data23 = data.refunded_amount;
+      if (typeof data23 !== "string" && data23 !== null) {
+        const err69 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
         if (vErrors === null) {
-          vErrors = [err67];
+          vErrors = [err69];
         } else {
-          vErrors.push(err67);
+          vErrors.push(err69);
         }
         errors++;
       }
     }
     if (data.verified_at !== void 0) {
-      let data23 = data.verified_at;
-      if (typeof data23 !== "string" && data23 !== null) {
-        const err68 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+      let data24 = data.verified_at;
+      if (typeof data24 !== "string" && data24 !== null) {
+        const err70 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err68];
+          vErrors = [err70];
         } else {
-          vErrors.push(err68);
+          vErrors.push(err70);
         }
         errors++;
       }
-      if (typeof data23 === "string") {
-        if (!formats0(data23)) {
-          const err69 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data24 === "string") {
+        if (!formats0(data24)) {
+          const err71 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err69];
+            vErrors = [err71];
           } else {
-            vErrors.push(err69);
+            vErrors.push(err71);
           }
           errors++;
         }
-        if (!pattern1.test(data23)) {
-          const err70 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+        if (!pattern1.test(data24)) {
+          const err72 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err70];
+            vErrors = [err72];
           } else {
-            vErrors.push(err70);
+            vErrors.push(err72);
           }
           errors++;
         }
       }
     }
   } else {
-    const err71 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err73 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err71];
+      vErrors = [err73];
     } else {
-      vErrors.push(err71);
+      vErrors.push(err73);
     }
     errors++;
   }
@@ -6783,7 +6803,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchase = validate47;
 var v4CreatePurchaseBody = validate52;
-var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
+var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_discounted": { "type": "boolean", "default": false }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
 var pattern43 = new RegExp("^[A-Za-z]{3}$", "u");
 var pattern45 = new RegExp("^[A-Z]{2}$", "u");
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -7436,6 +7456,9 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.is_discounted === void 0) {
+      data.is_discounted = false;
+    }
     if (data.is_family_shared === void 0) {
       data.is_family_shared = false;
     }
@@ -7597,8 +7620,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (typeof data.is_family_shared !== "boolean") {
-      const err14 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+    if (typeof data.is_discounted !== "boolean") {
+      const err14 = { instancePath: instancePath + "/is_discounted", schemaPath: "#/properties/is_discounted/type", keyword: "type", params: { type: "boolean" } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -7606,9 +7629,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    let data7 = data.country;
-    if (typeof data7 !== "string" && data7 !== null) {
-      const err15 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema95.properties.country.type } };
+    if (typeof data.is_family_shared !== "boolean") {
+      const err15 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -7616,18 +7638,19 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (typeof data7 === "string") {
-      if (!formats4(data7)) {
-        const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
+    let data8 = data.country;
+    if (typeof data8 !== "string" && data8 !== null) {
+      const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema95.properties.country.type } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
       }
-      if (!pattern45.test(data7)) {
-        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
+      errors++;
+    }
+    if (typeof data8 === "string") {
+      if (!formats4(data8)) {
+        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -7635,29 +7658,29 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    let data8 = data.screen_id;
-    if (typeof data8 !== "string" && data8 !== null) {
-      const err18 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema95.properties.screen_id.type } };
-      if (vErrors === null) {
-        vErrors = [err18];
-      } else {
-        vErrors.push(err18);
-      }
-      errors++;
-    }
-    if (typeof data8 === "string") {
-      if (func2(data8) > 256) {
-        const err19 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+      if (!pattern45.test(data8)) {
+        const err18 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
         if (vErrors === null) {
-          vErrors = [err19];
+          vErrors = [err18];
         } else {
-          vErrors.push(err19);
+          vErrors.push(err18);
         }
         errors++;
       }
-      if (func2(data8) < 1) {
-        const err20 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/minLength", keyword: "minLength", params: { limit: 1 } };
+    }
+    let data9 = data.screen_id;
+    if (typeof data9 !== "string" && data9 !== null) {
+      const err19 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema95.properties.screen_id.type } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    if (typeof data9 === "string") {
+      if (func2(data9) > 256) {
+        const err20 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -7665,8 +7688,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data8)) {
-        const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
+      if (func2(data9) < 1) {
+        const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/minLength", keyword: "minLength", params: { limit: 1 } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -7674,13 +7697,22 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
+      if (!formats4(data9)) {
+        const err22 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
     }
     if (typeof data.trigger !== "boolean") {
-      const err22 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/type", keyword: "type", params: { type: "boolean" } };
+      const err23 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/type", keyword: "type", params: { type: "boolean" } };
       if (vErrors === null) {
-        vErrors = [err22];
+        vErrors = [err23];
       } else {
-        vErrors.push(err22);
+        vErrors.push(err23);
       }
       errors++;
     }
@@ -7709,11 +7741,11 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   } else {
-    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err23];
+      vErrors = [err24];
     } else {
-      vErrors.push(err23);
+      vErrors.push(err24);
     }
     errors++;
   }
@@ -7859,14 +7891,14 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateUserPurchaseBody = validate64;
-var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_voluntary": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
 function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!(key0 === "is_auto_renewing" || key0 === "is_paused" || key0 === "planned_product_id" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
+      if (!func36.call(schema113.properties, key0)) {
         const err0 = { instancePath, schemaPath: "input:PurchaseUpdate/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -7887,9 +7919,9 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_paused !== void 0) {
-      if (typeof data.is_paused !== "boolean") {
-        const err2 = { instancePath: instancePath + "/is_paused", schemaPath: "input:PurchaseUpdate/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
+    if (data.is_voluntary !== void 0) {
+      if (typeof data.is_voluntary !== "boolean") {
+        const err2 = { instancePath: instancePath + "/is_voluntary", schemaPath: "input:PurchaseUpdate/properties/is_voluntary/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -7898,10 +7930,9 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.planned_product_id !== void 0) {
-      let data2 = data.planned_product_id;
-      if (typeof data2 !== "string" && data2 !== null) {
-        const err3 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/type", keyword: "type", params: { type: schema113.properties.planned_product_id.type } };
+    if (data.is_paused !== void 0) {
+      if (typeof data.is_paused !== "boolean") {
+        const err3 = { instancePath: instancePath + "/is_paused", schemaPath: "input:PurchaseUpdate/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -7909,18 +7940,21 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (typeof data2 === "string") {
-        if (func2(data2) > 255) {
-          const err4 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-          if (vErrors === null) {
-            vErrors = [err4];
-          } else {
-            vErrors.push(err4);
-          }
-          errors++;
+    }
+    if (data.planned_product_id !== void 0) {
+      let data3 = data.planned_product_id;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err4 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/type", keyword: "type", params: { type: schema113.properties.planned_product_id.type } };
+        if (vErrors === null) {
+          vErrors = [err4];
+        } else {
+          vErrors.push(err4);
         }
-        if (func2(data2) < 1) {
-          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        errors++;
+      }
+      if (typeof data3 === "string") {
+        if (func2(data3) > 255) {
+          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -7928,8 +7962,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data2)) {
-          const err6 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
+        if (func2(data3) < 1) {
+          const err6 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -7937,13 +7971,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      }
-    }
-    if (data.expires_at !== void 0) {
-      let data3 = data.expires_at;
-      if (typeof data3 === "string") {
-        if (!formats0(data3)) {
-          const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+        if (!formats4(data3)) {
+          const err7 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -7951,20 +7980,22 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      } else {
-        const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err8];
-        } else {
-          vErrors.push(err8);
-        }
-        errors++;
       }
     }
-    if (data.billing_retry_at !== void 0) {
-      let data4 = data.billing_retry_at;
-      if (typeof data4 !== "string" && data4 !== null) {
-        const err9 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
+    if (data.expires_at !== void 0) {
+      let data4 = data.expires_at;
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err8];
+          } else {
+            vErrors.push(err8);
+          }
+          errors++;
+        }
+      } else {
+        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -7972,87 +8003,90 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (typeof data4 === "string") {
-        if (!formats0(data4)) {
-          const err10 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
+    }
+    if (data.billing_retry_at !== void 0) {
+      let data5 = data.billing_retry_at;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err10 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err11 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err10];
+            vErrors = [err11];
           } else {
-            vErrors.push(err10);
+            vErrors.push(err11);
           }
           errors++;
         }
       }
     }
     if (data.grace_period_expires_at !== void 0) {
-      let data5 = data.grace_period_expires_at;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err11 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
+      let data6 = data.grace_period_expires_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err12 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
         if (vErrors === null) {
-          vErrors = [err11];
+          vErrors = [err12];
         } else {
-          vErrors.push(err11);
+          vErrors.push(err12);
         }
         errors++;
       }
-      if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err12 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err13 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err12];
+            vErrors = [err13];
           } else {
-            vErrors.push(err12);
+            vErrors.push(err13);
           }
           errors++;
         }
       }
     }
     if (data.refunded_at !== void 0) {
-      let data6 = data.refunded_at;
-      if (typeof data6 !== "string" && data6 !== null) {
-        const err13 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
+      let data7 = data.refunded_at;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err14 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
         if (vErrors === null) {
-          vErrors = [err13];
+          vErrors = [err14];
         } else {
-          vErrors.push(err13);
+          vErrors.push(err14);
         }
         errors++;
       }
-      if (typeof data6 === "string") {
-        if (!formats0(data6)) {
-          const err14 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err15 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err14];
+            vErrors = [err15];
           } else {
-            vErrors.push(err14);
+            vErrors.push(err15);
           }
           errors++;
         }
       }
     }
     if (data.refunded_amount !== void 0) {
-      let data7 = data.refunded_amount;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err15 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
+      let data8 = data.refunded_amount;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
         if (vErrors === null) {
-          vErrors = [err15];
+          vErrors = [err16];
         } else {
-          vErrors.push(err15);
+          vErrors.push(err16);
         }
         errors++;
       }
-      if (typeof data7 === "string") {
-        if (!formats4(data7)) {
-          const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (!pattern34.test(data7)) {
-          const err17 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+      if (typeof data8 === "string") {
+        if (!formats4(data8)) {
+          const err17 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -8060,14 +8094,23 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+        if (!pattern34.test(data8)) {
+          const err18 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
       }
     }
   } else {
-    const err18 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
+    const err19 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err18];
+      vErrors = [err19];
     } else {
-      vErrors.push(err18);
+      vErrors.push(err19);
     }
     errors++;
   }
@@ -73245,7 +73288,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var validateEventInput = validate460;
-var schema771 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var schema771 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern303 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern304 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern306 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
@@ -73699,65 +73742,68 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.reason !== void 0) {
+      let data12 = data.reason;
+      if (typeof data12 !== "string") {
+        const err44 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err44];
+        } else {
+          vErrors.push(err44);
+        }
+        errors++;
+      }
+      if (!(data12 === "billing_error")) {
+        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema771.properties.reason.enum } };
+        if (vErrors === null) {
+          vErrors = [err45];
+        } else {
+          vErrors.push(err45);
+        }
+        errors++;
+      }
+    }
+    if (data.is_voluntary !== void 0) {
+      if (typeof data.is_voluntary !== "boolean") {
+        const err46 = { instancePath: instancePath + "/is_voluntary", schemaPath: "#/properties/is_voluntary/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err46];
+        } else {
+          vErrors.push(err46);
+        }
+        errors++;
+      }
+    }
+    if (data.is_discounted !== void 0) {
+      if (typeof data.is_discounted !== "boolean") {
+        const err47 = { instancePath: instancePath + "/is_discounted", schemaPath: "#/properties/is_discounted/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err47];
+        } else {
+          vErrors.push(err47);
+        }
+        errors++;
+      }
+    }
     if (data.transaction !== void 0) {
-      let data12 = data.transaction;
-      if (data12 && typeof data12 == "object" && !Array.isArray(data12)) {
-        for (const key1 in data12) {
+      let data15 = data.transaction;
+      if (data15 && typeof data15 == "object" && !Array.isArray(data15)) {
+        for (const key1 in data15) {
           if (!(key1 === "transaction_id" || key1 === "original_transaction_id" || key1 === "transaction_date" || key1 === "expires_at" || key1 === "grace_period_expires_at")) {
-            const err44 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            const err48 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
             if (vErrors === null) {
-              vErrors = [err44];
+              vErrors = [err48];
             } else {
-              vErrors.push(err44);
+              vErrors.push(err48);
             }
             errors++;
           }
         }
-        if (data12.transaction_id !== void 0) {
-          let data13 = data12.transaction_id;
-          if (typeof data13 === "string") {
-            if (func2(data13) > 255) {
-              const err45 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err45];
-              } else {
-                vErrors.push(err45);
-              }
-              errors++;
-            }
-            if (!formats4(data13)) {
-              const err46 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err46];
-              } else {
-                vErrors.push(err46);
-              }
-              errors++;
-            }
-          } else {
-            const err47 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err47];
-            } else {
-              vErrors.push(err47);
-            }
-            errors++;
-          }
-        }
-        if (data12.original_transaction_id !== void 0) {
-          let data14 = data12.original_transaction_id;
-          if (typeof data14 === "string") {
-            if (func2(data14) > 255) {
-              const err48 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err48];
-              } else {
-                vErrors.push(err48);
-              }
-              errors++;
-            }
-            if (!formats4(data14)) {
-              const err49 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
+        if (data15.transaction_id !== void 0) {
+          let data16 = data15.transaction_id;
+          if (typeof data16 === "string") {
+            if (func2(data16) > 255) {
+              const err49 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err49];
               } else {
@@ -73765,43 +73811,39 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-          } else {
-            const err50 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err50];
-            } else {
-              vErrors.push(err50);
-            }
-            errors++;
-          }
-        }
-        if (data12.transaction_date !== void 0) {
-          let data15 = data12.transaction_date;
-          if (typeof data15 === "string") {
-            if (!formats0(data15)) {
-              const err51 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
+            if (!formats4(data16)) {
+              const err50 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
-                vErrors = [err51];
+                vErrors = [err50];
               } else {
-                vErrors.push(err51);
+                vErrors.push(err50);
               }
               errors++;
             }
           } else {
-            const err52 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
+            const err51 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err52];
+              vErrors = [err51];
             } else {
-              vErrors.push(err52);
+              vErrors.push(err51);
             }
             errors++;
           }
         }
-        if (data12.expires_at !== void 0) {
-          let data16 = data12.expires_at;
-          if (typeof data16 === "string") {
-            if (!formats0(data16)) {
-              const err53 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+        if (data15.original_transaction_id !== void 0) {
+          let data17 = data15.original_transaction_id;
+          if (typeof data17 === "string") {
+            if (func2(data17) > 255) {
+              const err52 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err52];
+              } else {
+                vErrors.push(err52);
+              }
+              errors++;
+            }
+            if (!formats4(data17)) {
+              const err53 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err53];
               } else {
@@ -73810,7 +73852,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err54 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+            const err54 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err54];
             } else {
@@ -73819,11 +73861,11 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data12.grace_period_expires_at !== void 0) {
-          let data17 = data12.grace_period_expires_at;
-          if (typeof data17 === "string") {
-            if (!formats0(data17)) {
-              const err55 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+        if (data15.transaction_date !== void 0) {
+          let data18 = data15.transaction_date;
+          if (typeof data18 === "string") {
+            if (!formats0(data18)) {
+              const err55 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err55];
               } else {
@@ -73832,7 +73874,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err56 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
+            const err56 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err56];
             } else {
@@ -73841,61 +73883,65 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
+        if (data15.expires_at !== void 0) {
+          let data19 = data15.expires_at;
+          if (typeof data19 === "string") {
+            if (!formats0(data19)) {
+              const err57 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
+              if (vErrors === null) {
+                vErrors = [err57];
+              } else {
+                vErrors.push(err57);
+              }
+              errors++;
+            }
+          } else {
+            const err58 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err58];
+            } else {
+              vErrors.push(err58);
+            }
+            errors++;
+          }
+        }
+        if (data15.grace_period_expires_at !== void 0) {
+          let data20 = data15.grace_period_expires_at;
+          if (typeof data20 === "string") {
+            if (!formats0(data20)) {
+              const err59 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+              if (vErrors === null) {
+                vErrors = [err59];
+              } else {
+                vErrors.push(err59);
+              }
+              errors++;
+            }
+          } else {
+            const err60 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err60];
+            } else {
+              vErrors.push(err60);
+            }
+            errors++;
+          }
+        }
       } else {
-        const err57 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
+        const err61 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err57];
+          vErrors = [err61];
         } else {
-          vErrors.push(err57);
+          vErrors.push(err61);
         }
         errors++;
       }
     }
     if (data.price !== void 0) {
-      let data18 = data.price;
-      if (typeof data18 === "string") {
-        if (!formats4(data18)) {
-          const err58 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err58];
-          } else {
-            vErrors.push(err58);
-          }
-          errors++;
-        }
-        if (!pattern306.test(data18)) {
-          const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err59];
-          } else {
-            vErrors.push(err59);
-          }
-          errors++;
-        }
-      } else {
-        const err60 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err60];
-        } else {
-          vErrors.push(err60);
-        }
-        errors++;
-      }
-    }
-    if (data.currency !== void 0) {
-      let data19 = data.currency;
-      if (typeof data19 === "string") {
-        if (!formats4(data19)) {
-          const err61 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err61];
-          } else {
-            vErrors.push(err61);
-          }
-          errors++;
-        }
-        if (!pattern43.test(data19)) {
-          const err62 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
+      let data21 = data.price;
+      if (typeof data21 === "string") {
+        if (!formats4(data21)) {
+          const err62 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -73903,30 +73949,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern306.test(data21)) {
+          const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err63];
+          } else {
+            vErrors.push(err63);
+          }
+          errors++;
+        }
       } else {
-        const err63 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err64 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err63];
+          vErrors = [err64];
         } else {
-          vErrors.push(err63);
+          vErrors.push(err64);
         }
         errors++;
       }
     }
-    if (data.proceeds !== void 0) {
-      let data20 = data.proceeds;
-      if (typeof data20 === "string") {
-        if (!formats4(data20)) {
-          const err64 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err64];
-          } else {
-            vErrors.push(err64);
-          }
-          errors++;
-        }
-        if (!pattern306.test(data20)) {
-          const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+    if (data.currency !== void 0) {
+      let data22 = data.currency;
+      if (typeof data22 === "string") {
+        if (!formats4(data22)) {
+          const err65 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -73934,30 +73980,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern43.test(data22)) {
+          const err66 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
+          if (vErrors === null) {
+            vErrors = [err66];
+          } else {
+            vErrors.push(err66);
+          }
+          errors++;
+        }
       } else {
-        const err66 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
+        const err67 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err66];
+          vErrors = [err67];
         } else {
-          vErrors.push(err66);
+          vErrors.push(err67);
         }
         errors++;
       }
     }
-    if (data.price_usd !== void 0) {
-      let data21 = data.price_usd;
-      if (typeof data21 === "string") {
-        if (!formats4(data21)) {
-          const err67 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err67];
-          } else {
-            vErrors.push(err67);
-          }
-          errors++;
-        }
-        if (!pattern306.test(data21)) {
-          const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+    if (data.proceeds !== void 0) {
+      let data23 = data.proceeds;
+      if (typeof data23 === "string") {
+        if (!formats4(data23)) {
+          const err68 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err68];
           } else {
@@ -73965,30 +74011,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern306.test(data23)) {
+          const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err69];
+          } else {
+            vErrors.push(err69);
+          }
+          errors++;
+        }
       } else {
-        const err69 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
+        const err70 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err69];
+          vErrors = [err70];
         } else {
-          vErrors.push(err69);
+          vErrors.push(err70);
         }
         errors++;
       }
     }
-    if (data.proceeds_usd !== void 0) {
-      let data22 = data.proceeds_usd;
-      if (typeof data22 === "string") {
-        if (!formats4(data22)) {
-          const err70 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err70];
-          } else {
-            vErrors.push(err70);
-          }
-          errors++;
-        }
-        if (!pattern306.test(data22)) {
-          const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+    if (data.price_usd !== void 0) {
+      let data24 = data.price_usd;
+      if (typeof data24 === "string") {
+        if (!formats4(data24)) {
+          const err71 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err71];
           } else {
@@ -73996,75 +74042,75 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (!pattern306.test(data24)) {
+          const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err72];
+          } else {
+            vErrors.push(err72);
+          }
+          errors++;
+        }
       } else {
-        const err72 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
+        const err73 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err72];
+          vErrors = [err73];
         } else {
-          vErrors.push(err72);
+          vErrors.push(err73);
+        }
+        errors++;
+      }
+    }
+    if (data.proceeds_usd !== void 0) {
+      let data25 = data.proceeds_usd;
+      if (typeof data25 === "string") {
+        if (!formats4(data25)) {
+          const err74 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err74];
+          } else {
+            vErrors.push(err74);
+          }
+          errors++;
+        }
+        if (!pattern306.test(data25)) {
+          const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err75];
+          } else {
+            vErrors.push(err75);
+          }
+          errors++;
+        }
+      } else {
+        const err76 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err76];
+        } else {
+          vErrors.push(err76);
         }
         errors++;
       }
     }
     if (data.device !== void 0) {
-      let data23 = data.device;
-      if (data23 && typeof data23 == "object" && !Array.isArray(data23)) {
-        for (const key2 in data23) {
+      let data26 = data.device;
+      if (data26 && typeof data26 == "object" && !Array.isArray(data26)) {
+        for (const key2 in data26) {
           if (!(key2 === "id" || key2 === "model" || key2 === "advertiser_id" || key2 === "os_version" || key2 === "locale" || key2 === "country" || key2 === "ip")) {
-            const err73 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            const err77 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
             if (vErrors === null) {
-              vErrors = [err73];
+              vErrors = [err77];
             } else {
-              vErrors.push(err73);
+              vErrors.push(err77);
             }
             errors++;
           }
         }
-        if (data23.id !== void 0) {
-          let data24 = data23.id;
-          if (typeof data24 === "string") {
-            if (func2(data24) > 255) {
-              const err74 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err74];
-              } else {
-                vErrors.push(err74);
-              }
-              errors++;
-            }
-            if (!formats4(data24)) {
-              const err75 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err75];
-              } else {
-                vErrors.push(err75);
-              }
-              errors++;
-            }
-          } else {
-            const err76 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err76];
-            } else {
-              vErrors.push(err76);
-            }
-            errors++;
-          }
-        }
-        if (data23.model !== void 0) {
-          let data25 = data23.model;
-          if (typeof data25 === "string") {
-            if (func2(data25) > 255) {
-              const err77 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err77];
-              } else {
-                vErrors.push(err77);
-              }
-              errors++;
-            }
-            if (!formats4(data25)) {
-              const err78 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
+        if (data26.id !== void 0) {
+          let data27 = data26.id;
+          if (typeof data27 === "string") {
+            if (func2(data27) > 255) {
+              const err78 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err78];
               } else {
@@ -74072,30 +74118,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data27)) {
+              const err79 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err79];
+              } else {
+                vErrors.push(err79);
+              }
+              errors++;
+            }
           } else {
-            const err79 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
+            const err80 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err79];
+              vErrors = [err80];
             } else {
-              vErrors.push(err79);
+              vErrors.push(err80);
             }
             errors++;
           }
         }
-        if (data23.advertiser_id !== void 0) {
-          let data26 = data23.advertiser_id;
-          if (typeof data26 === "string") {
-            if (func2(data26) > 255) {
-              const err80 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err80];
-              } else {
-                vErrors.push(err80);
-              }
-              errors++;
-            }
-            if (!formats4(data26)) {
-              const err81 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
+        if (data26.model !== void 0) {
+          let data28 = data26.model;
+          if (typeof data28 === "string") {
+            if (func2(data28) > 255) {
+              const err81 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err81];
               } else {
@@ -74103,30 +74149,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data28)) {
+              const err82 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err82];
+              } else {
+                vErrors.push(err82);
+              }
+              errors++;
+            }
           } else {
-            const err82 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
+            const err83 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err82];
+              vErrors = [err83];
             } else {
-              vErrors.push(err82);
+              vErrors.push(err83);
             }
             errors++;
           }
         }
-        if (data23.os_version !== void 0) {
-          let data27 = data23.os_version;
-          if (typeof data27 === "string") {
-            if (func2(data27) > 255) {
-              const err83 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err83];
-              } else {
-                vErrors.push(err83);
-              }
-              errors++;
-            }
-            if (!formats4(data27)) {
-              const err84 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
+        if (data26.advertiser_id !== void 0) {
+          let data29 = data26.advertiser_id;
+          if (typeof data29 === "string") {
+            if (func2(data29) > 255) {
+              const err84 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err84];
               } else {
@@ -74134,30 +74180,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data29)) {
+              const err85 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err85];
+              } else {
+                vErrors.push(err85);
+              }
+              errors++;
+            }
           } else {
-            const err85 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
+            const err86 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err85];
+              vErrors = [err86];
             } else {
-              vErrors.push(err85);
+              vErrors.push(err86);
             }
             errors++;
           }
         }
-        if (data23.locale !== void 0) {
-          let data28 = data23.locale;
-          if (typeof data28 === "string") {
-            if (func2(data28) > 255) {
-              const err86 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err86];
-              } else {
-                vErrors.push(err86);
-              }
-              errors++;
-            }
-            if (!formats4(data28)) {
-              const err87 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
+        if (data26.os_version !== void 0) {
+          let data30 = data26.os_version;
+          if (typeof data30 === "string") {
+            if (func2(data30) > 255) {
+              const err87 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err87];
               } else {
@@ -74165,30 +74211,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data30)) {
+              const err88 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err88];
+              } else {
+                vErrors.push(err88);
+              }
+              errors++;
+            }
           } else {
-            const err88 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
+            const err89 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err88];
+              vErrors = [err89];
             } else {
-              vErrors.push(err88);
+              vErrors.push(err89);
             }
             errors++;
           }
         }
-        if (data23.country !== void 0) {
-          let data29 = data23.country;
-          if (typeof data29 === "string") {
-            if (!formats4(data29)) {
-              const err89 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err89];
-              } else {
-                vErrors.push(err89);
-              }
-              errors++;
-            }
-            if (!pattern90.test(data29)) {
-              const err90 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
+        if (data26.locale !== void 0) {
+          let data31 = data26.locale;
+          if (typeof data31 === "string") {
+            if (func2(data31) > 255) {
+              const err90 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err90];
               } else {
@@ -74196,30 +74242,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data31)) {
+              const err91 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err91];
+              } else {
+                vErrors.push(err91);
+              }
+              errors++;
+            }
           } else {
-            const err91 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
+            const err92 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err91];
+              vErrors = [err92];
             } else {
-              vErrors.push(err91);
+              vErrors.push(err92);
             }
             errors++;
           }
         }
-        if (data23.ip !== void 0) {
-          let data30 = data23.ip;
-          if (typeof data30 === "string") {
-            if (func2(data30) > 255) {
-              const err92 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err92];
-              } else {
-                vErrors.push(err92);
-              }
-              errors++;
-            }
-            if (!formats4(data30)) {
-              const err93 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
+        if (data26.country !== void 0) {
+          let data32 = data26.country;
+          if (typeof data32 === "string") {
+            if (!formats4(data32)) {
+              const err93 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err93];
               } else {
@@ -74227,45 +74273,39 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!pattern90.test(data32)) {
+              const err94 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
+              if (vErrors === null) {
+                vErrors = [err94];
+              } else {
+                vErrors.push(err94);
+              }
+              errors++;
+            }
           } else {
-            const err94 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
+            const err95 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err94];
+              vErrors = [err95];
             } else {
-              vErrors.push(err94);
+              vErrors.push(err95);
             }
             errors++;
           }
         }
-      } else {
-        const err95 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err95];
-        } else {
-          vErrors.push(err95);
-        }
-        errors++;
-      }
-    }
-    if (data.app !== void 0) {
-      let data31 = data.app;
-      if (data31 && typeof data31 == "object" && !Array.isArray(data31)) {
-        for (const key3 in data31) {
-          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
-            const err96 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
-            if (vErrors === null) {
-              vErrors = [err96];
-            } else {
-              vErrors.push(err96);
+        if (data26.ip !== void 0) {
+          let data33 = data26.ip;
+          if (typeof data33 === "string") {
+            if (func2(data33) > 255) {
+              const err96 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err96];
+              } else {
+                vErrors.push(err96);
+              }
+              errors++;
             }
-            errors++;
-          }
-        }
-        if (data31.id !== void 0) {
-          let data32 = data31.id;
-          if (typeof data32 === "string") {
-            if (func2(data32) > 255) {
-              const err97 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (!formats4(data33)) {
+              const err97 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err97];
               } else {
@@ -74273,39 +74313,45 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data32)) {
-              const err98 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err98];
-              } else {
-                vErrors.push(err98);
-              }
-              errors++;
-            }
           } else {
-            const err99 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            const err98 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err99];
+              vErrors = [err98];
             } else {
-              vErrors.push(err99);
+              vErrors.push(err98);
             }
             errors++;
           }
         }
-        if (data31.name !== void 0) {
-          let data33 = data31.name;
-          if (typeof data33 === "string") {
-            if (func2(data33) > 255) {
-              const err100 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err100];
-              } else {
-                vErrors.push(err100);
-              }
-              errors++;
+      } else {
+        const err99 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err99];
+        } else {
+          vErrors.push(err99);
+        }
+        errors++;
+      }
+    }
+    if (data.app !== void 0) {
+      let data34 = data.app;
+      if (data34 && typeof data34 == "object" && !Array.isArray(data34)) {
+        for (const key3 in data34) {
+          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
+            const err100 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err100];
+            } else {
+              vErrors.push(err100);
             }
-            if (!formats4(data33)) {
-              const err101 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
+            errors++;
+          }
+        }
+        if (data34.id !== void 0) {
+          let data35 = data34.id;
+          if (typeof data35 === "string") {
+            if (func2(data35) > 255) {
+              const err101 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err101];
               } else {
@@ -74313,30 +74359,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data35)) {
+              const err102 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err102];
+              } else {
+                vErrors.push(err102);
+              }
+              errors++;
+            }
           } else {
-            const err102 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
+            const err103 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err102];
+              vErrors = [err103];
             } else {
-              vErrors.push(err102);
+              vErrors.push(err103);
             }
             errors++;
           }
         }
-        if (data31.version !== void 0) {
-          let data34 = data31.version;
-          if (typeof data34 === "string") {
-            if (func2(data34) > 255) {
-              const err103 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err103];
-              } else {
-                vErrors.push(err103);
-              }
-              errors++;
-            }
-            if (!formats4(data34)) {
-              const err104 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
+        if (data34.name !== void 0) {
+          let data36 = data34.name;
+          if (typeof data36 === "string") {
+            if (func2(data36) > 255) {
+              const err104 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err104];
               } else {
@@ -74344,30 +74390,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data36)) {
+              const err105 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err105];
+              } else {
+                vErrors.push(err105);
+              }
+              errors++;
+            }
           } else {
-            const err105 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
+            const err106 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err105];
+              vErrors = [err106];
             } else {
-              vErrors.push(err105);
+              vErrors.push(err106);
             }
             errors++;
           }
         }
-        if (data31.sdk_version !== void 0) {
-          let data35 = data31.sdk_version;
-          if (typeof data35 === "string") {
-            if (func2(data35) > 255) {
-              const err106 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err106];
-              } else {
-                vErrors.push(err106);
-              }
-              errors++;
-            }
-            if (!formats4(data35)) {
-              const err107 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
+        if (data34.version !== void 0) {
+          let data37 = data34.version;
+          if (typeof data37 === "string") {
+            if (func2(data37) > 255) {
+              const err107 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err107];
               } else {
@@ -74375,45 +74421,39 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data37)) {
+              const err108 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err108];
+              } else {
+                vErrors.push(err108);
+              }
+              errors++;
+            }
           } else {
-            const err108 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
+            const err109 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err108];
+              vErrors = [err109];
             } else {
-              vErrors.push(err108);
+              vErrors.push(err109);
             }
             errors++;
           }
         }
-      } else {
-        const err109 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err109];
-        } else {
-          vErrors.push(err109);
-        }
-        errors++;
-      }
-    }
-    if (data.attribution !== void 0) {
-      let data36 = data.attribution;
-      if (data36 && typeof data36 == "object" && !Array.isArray(data36)) {
-        for (const key4 in data36) {
-          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
-            const err110 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
-            if (vErrors === null) {
-              vErrors = [err110];
-            } else {
-              vErrors.push(err110);
+        if (data34.sdk_version !== void 0) {
+          let data38 = data34.sdk_version;
+          if (typeof data38 === "string") {
+            if (func2(data38) > 255) {
+              const err110 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err110];
+              } else {
+                vErrors.push(err110);
+              }
+              errors++;
             }
-            errors++;
-          }
-        }
-        if (data36.media_source !== void 0) {
-          let data37 = data36.media_source;
-          if (typeof data37 === "string") {
-            if (func2(data37) > 255) {
-              const err111 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (!formats4(data38)) {
+              const err111 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err111];
               } else {
@@ -74421,39 +74461,45 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data37)) {
-              const err112 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err112];
-              } else {
-                vErrors.push(err112);
-              }
-              errors++;
-            }
           } else {
-            const err113 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
+            const err112 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err113];
+              vErrors = [err112];
             } else {
-              vErrors.push(err113);
+              vErrors.push(err112);
             }
             errors++;
           }
         }
-        if (data36.campaign !== void 0) {
-          let data38 = data36.campaign;
-          if (typeof data38 === "string") {
-            if (func2(data38) > 255) {
-              const err114 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err114];
-              } else {
-                vErrors.push(err114);
-              }
-              errors++;
+      } else {
+        const err113 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err113];
+        } else {
+          vErrors.push(err113);
+        }
+        errors++;
+      }
+    }
+    if (data.attribution !== void 0) {
+      let data39 = data.attribution;
+      if (data39 && typeof data39 == "object" && !Array.isArray(data39)) {
+        for (const key4 in data39) {
+          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
+            const err114 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
+            if (vErrors === null) {
+              vErrors = [err114];
+            } else {
+              vErrors.push(err114);
             }
-            if (!formats4(data38)) {
-              const err115 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
+            errors++;
+          }
+        }
+        if (data39.media_source !== void 0) {
+          let data40 = data39.media_source;
+          if (typeof data40 === "string") {
+            if (func2(data40) > 255) {
+              const err115 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err115];
               } else {
@@ -74461,30 +74507,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data40)) {
+              const err116 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err116];
+              } else {
+                vErrors.push(err116);
+              }
+              errors++;
+            }
           } else {
-            const err116 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
+            const err117 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err116];
+              vErrors = [err117];
             } else {
-              vErrors.push(err116);
+              vErrors.push(err117);
             }
             errors++;
           }
         }
-        if (data36.ad_set !== void 0) {
-          let data39 = data36.ad_set;
-          if (typeof data39 === "string") {
-            if (func2(data39) > 255) {
-              const err117 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err117];
-              } else {
-                vErrors.push(err117);
-              }
-              errors++;
-            }
-            if (!formats4(data39)) {
-              const err118 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
+        if (data39.campaign !== void 0) {
+          let data41 = data39.campaign;
+          if (typeof data41 === "string") {
+            if (func2(data41) > 255) {
+              const err118 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err118];
               } else {
@@ -74492,30 +74538,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data41)) {
+              const err119 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err119];
+              } else {
+                vErrors.push(err119);
+              }
+              errors++;
+            }
           } else {
-            const err119 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
+            const err120 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err119];
+              vErrors = [err120];
             } else {
-              vErrors.push(err119);
+              vErrors.push(err120);
             }
             errors++;
           }
         }
-        if (data36.ad !== void 0) {
-          let data40 = data36.ad;
-          if (typeof data40 === "string") {
-            if (func2(data40) > 255) {
-              const err120 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err120];
-              } else {
-                vErrors.push(err120);
-              }
-              errors++;
-            }
-            if (!formats4(data40)) {
-              const err121 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
+        if (data39.ad_set !== void 0) {
+          let data42 = data39.ad_set;
+          if (typeof data42 === "string") {
+            if (func2(data42) > 255) {
+              const err121 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err121];
               } else {
@@ -74523,43 +74569,39 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data42)) {
+              const err122 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err122];
+              } else {
+                vErrors.push(err122);
+              }
+              errors++;
+            }
           } else {
-            const err122 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
+            const err123 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err122];
+              vErrors = [err123];
             } else {
-              vErrors.push(err122);
+              vErrors.push(err123);
             }
             errors++;
           }
         }
-      } else {
-        const err123 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err123];
-        } else {
-          vErrors.push(err123);
-        }
-        errors++;
-      }
-    }
-    if (data.properties !== void 0) {
-      let data41 = data.properties;
-      if (data41 && typeof data41 == "object" && !Array.isArray(data41)) {
-        if (Object.keys(data41).length > 100) {
-          const err124 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err124];
-          } else {
-            vErrors.push(err124);
-          }
-          errors++;
-        }
-        for (const key5 in data41) {
-          const _errs94 = errors;
-          if (typeof key5 === "string") {
-            if (func2(key5) > 80) {
-              const err125 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
+        if (data39.ad !== void 0) {
+          let data43 = data39.ad;
+          if (typeof data43 === "string") {
+            if (func2(data43) > 255) {
+              const err124 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err124];
+              } else {
+                vErrors.push(err124);
+              }
+              errors++;
+            }
+            if (!formats4(data43)) {
+              const err125 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err125];
               } else {
@@ -74567,58 +74609,61 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (func2(key5) < 1) {
-              const err126 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err126];
-              } else {
-                vErrors.push(err126);
-              }
-              errors++;
-            }
-            if (!formats4(key5)) {
-              const err127 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err127];
-              } else {
-                vErrors.push(err127);
-              }
-              errors++;
-            }
           } else {
-            const err128 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
+            const err126 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err128];
+              vErrors = [err126];
             } else {
-              vErrors.push(err128);
-            }
-            errors++;
-          }
-          var valid9 = _errs94 === errors;
-          if (!valid9) {
-            const err129 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
-            if (vErrors === null) {
-              vErrors = [err129];
-            } else {
-              vErrors.push(err129);
+              vErrors.push(err126);
             }
             errors++;
           }
         }
-        for (const key6 in data41) {
-          let data42 = data41[key6];
-          if (typeof data42 !== "string" && !(typeof data42 == "number" && isFinite(data42)) && typeof data42 !== "boolean") {
-            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema771.properties.properties.additionalProperties.type } };
-            if (vErrors === null) {
-              vErrors = [err130];
-            } else {
-              vErrors.push(err130);
-            }
-            errors++;
+      } else {
+        const err127 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err127];
+        } else {
+          vErrors.push(err127);
+        }
+        errors++;
+      }
+    }
+    if (data.properties !== void 0) {
+      let data44 = data.properties;
+      if (data44 && typeof data44 == "object" && !Array.isArray(data44)) {
+        if (Object.keys(data44).length > 100) {
+          const err128 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err128];
+          } else {
+            vErrors.push(err128);
           }
-          if (typeof data42 === "string") {
-            if (func2(data42) > 1024) {
-              const err131 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+          errors++;
+        }
+        for (const key5 in data44) {
+          const _errs100 = errors;
+          if (typeof key5 === "string") {
+            if (func2(key5) > 80) {
+              const err129 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err129];
+              } else {
+                vErrors.push(err129);
+              }
+              errors++;
+            }
+            if (func2(key5) < 1) {
+              const err130 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err130];
+              } else {
+                vErrors.push(err130);
+              }
+              errors++;
+            }
+            if (!formats4(key5)) {
+              const err131 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
               if (vErrors === null) {
                 vErrors = [err131];
               } else {
@@ -74626,33 +74671,74 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data42)) {
-              const err132 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
+          } else {
+            const err132 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
+            if (vErrors === null) {
+              vErrors = [err132];
+            } else {
+              vErrors.push(err132);
+            }
+            errors++;
+          }
+          var valid9 = _errs100 === errors;
+          if (!valid9) {
+            const err133 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
+            if (vErrors === null) {
+              vErrors = [err133];
+            } else {
+              vErrors.push(err133);
+            }
+            errors++;
+          }
+        }
+        for (const key6 in data44) {
+          let data45 = data44[key6];
+          if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
+            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema771.properties.properties.additionalProperties.type } };
+            if (vErrors === null) {
+              vErrors = [err134];
+            } else {
+              vErrors.push(err134);
+            }
+            errors++;
+          }
+          if (typeof data45 === "string") {
+            if (func2(data45) > 1024) {
+              const err135 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
               if (vErrors === null) {
-                vErrors = [err132];
+                vErrors = [err135];
               } else {
-                vErrors.push(err132);
+                vErrors.push(err135);
+              }
+              errors++;
+            }
+            if (!formats4(data45)) {
+              const err136 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err136];
+              } else {
+                vErrors.push(err136);
               }
               errors++;
             }
           }
         }
       } else {
-        const err133 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
+        const err137 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err133];
+          vErrors = [err137];
         } else {
-          vErrors.push(err133);
+          vErrors.push(err137);
         }
         errors++;
       }
     }
   } else {
-    const err134 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err138 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err134];
+      vErrors = [err138];
     } else {
-      vErrors.push(err134);
+      vErrors.push(err138);
     }
     errors++;
   }

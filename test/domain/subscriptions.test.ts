@@ -94,7 +94,7 @@ describe('a subscription over time', () => {
         expires: 7 * DAY_MS,
         grace: null,
       },
-      ...{ transaction: null, planned: null, amount: null, recorded: day * DAY_MS, id: `${name} ${day}` },
+      ...{ transaction: null, planned: null, discounted: false, amount: null, recorded: day * DAY_MS, id: `${name} ${day}` },
     })
     const trial = [fact('trial_started', 0), fact('trial_canceled', 1), fact('trial_canceled', 2), fact('trial_uncanceled', 3)]
     const [back] = postedPeriods(trial.toReversed())
@@ -106,7 +106,7 @@ describe('a subscription over time', () => {
   test('a posted expiry during billing retry ends the retry, not the period before it', () => {
     const fact = (name: string, day: number): PostedFact => ({
       ...{ name, at: day * DAY_MS, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: name, transaction: '1', lineage: '1' },
-      ...{ user_id: 'u', platform: 'iOS', planned: null, product: null, grace: null, amount: null },
+      ...{ user_id: 'u', platform: 'iOS', planned: null, discounted: false, product: null, grace: null, amount: null },
     })
     const posted = postedPeriods([
       fact('subscription_started', 0),
@@ -120,7 +120,7 @@ describe('a subscription over time', () => {
   test('posted refunds that add up to the amount end the period; what is taken back reopens it', () => {
     const fact = (name: string, day: number, amount: bigint | null, transaction: string | null = '1'): PostedFact => ({
       ...{ name, at: day * DAY_MS, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: `${name}-${day}`, transaction, lineage: '1' },
-      ...{ user_id: 'u', platform: 'iOS', planned: null, product: null, grace: null, amount },
+      ...{ user_id: 'u', platform: 'iOS', planned: null, discounted: false, product: null, grace: null, amount },
     })
     const start = fact('subscription_started', 0, 10n)
     const refundedAt = (...facts: PostedFact[]) => postedPeriods([start, ...facts])[0]!.refundedAt
@@ -139,7 +139,7 @@ describe('a subscription over time', () => {
       postedPeriods([
         {
           ...{ name, at: 0, begins: 0, expires: 30 * DAY_MS, recorded: 0, id: name, transaction: '1', lineage: '1' },
-          ...{ user_id: 'u', platform: 'iOS', planned: null, product: null, grace: null, amount },
+          ...{ user_id: 'u', platform: 'iOS', planned: null, discounted: false, product: null, grace: null, amount },
         },
       ])[0]!.trial
     expect([begin('subscription_started', 0n), begin('subscription_started', null), begin('trial_started', null)]).toEqual([

@@ -16,7 +16,17 @@ function lineageOf(renewals: number, read: () => void) {
       },
     })
   const fact = (name: string, n: number, at: number, transaction: string | null): PostedFact => ({
-    ...{ user_id: 'u', platform: 'iOS', lineage: 'l', product: 'p', planned: null, grace: null, amount: 10n, recorded: at },
+    ...{
+      user_id: 'u',
+      platform: 'iOS',
+      lineage: 'l',
+      product: 'p',
+      planned: null,
+      discounted: false,
+      grace: null,
+      amount: 10n,
+      recorded: at,
+    },
     ...{ name, at, begins: at, expires: at + HOUR_MS, transaction, id: `${name}-${n}` },
   })
   const facts = Array.from({ length: renewals }, (_, n) => [

@@ -15,6 +15,9 @@ export const occurrence = (more: Partial<OutgoingEvent> = {}): OutgoingEvent => 
   new_product_id: null,
   subscription_group: 'pro',
   screen_id: null,
+  reason: null,
+  is_voluntary: null,
+  is_discounted: null,
   transaction: {
     transaction_id: '2000000123456789',
     original_transaction_id: '2000000000000001',

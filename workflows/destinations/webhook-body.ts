@@ -41,7 +41,7 @@ function transactionOf({ transaction }: OutgoingEvent) {
 }
 
 /** Unknown fields are left out. */
-const withoutNull = (fields: Record<string, string | number | null>) =>
+const withoutNull = (fields: Record<string, string | number | boolean | null>) =>
   Object.fromEntries(Object.entries(fields).filter(([, v]) => v !== null))
 
 /** The body of an outgoing webhook for an event. */
@@ -77,6 +77,9 @@ export function webhookBody(occurrence: OutgoingEvent): Record<string, unknown> 
       ad: attribution.ad,
       old_product_id: occurrence.old_product_id,
       new_product_id: occurrence.new_product_id,
+      reason: occurrence.reason,
+      is_voluntary: occurrence.is_voluntary,
+      is_discounted: occurrence.is_discounted,
       user_install_date: user?.created_at ?? null,
     }),
     ...(properties && { event_properties: properties }),

@@ -34,6 +34,27 @@ function priceSaid({ priceIncreaseStatus, renewalPrice }: AppleRenewal): Renewal
 const hasEnded = ({ expirationIntent, isInBillingRetryPeriod }: AppleRenewal): boolean =>
   expirationIntent !== undefined && isInBillingRetryPeriod !== true
 
+const CUSTOMER_CANCELLED = 1
+const BILLING_ERROR = 2
+const PRICE_NOT_ACCEPTED = 3
+const PRODUCT_GONE = 4
+
+/** Why the subscription has ended. */
+function causeSaid(renewal: AppleRenewal): RenewalSaid {
+  if (!hasEnded(renewal)) return {}
+  switch (renewal.expirationIntent) {
+    case CUSTOMER_CANCELLED:
+      return { isVoluntary: true }
+    case BILLING_ERROR:
+      return { hasFailed: true }
+    case PRICE_NOT_ACCEPTED:
+    case PRODUCT_GONE:
+      return { isVoluntary: false }
+    default:
+      return {}
+  }
+}
+
 /** `subject`: the last transaction of the lineage; `''` where it is not known. `added`: what is known besides. */
 export function renewalStatement(
   renewal: AppleRenewal,
@@ -52,6 +73,7 @@ export function renewalStatement(
       ...nextProductSaid(renewal),
       ...priceSaid(renewal),
       gaveUp: hasEnded(renewal),
+      ...causeSaid(renewal),
       ...added,
     },
   }

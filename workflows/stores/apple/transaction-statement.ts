@@ -1,4 +1,4 @@
-import { type JWSTransactionDecodedPayload, OfferDiscountType, RevocationType, Type } from '@apple/app-store-server-library'
+import { type JWSTransactionDecodedPayload, OfferDiscountType, OfferType, RevocationType, Type } from '@apple/app-store-server-library'
 import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { PeriodSaid, PeriodStatement } from '../../../domain/store-facts/statement.ts'
 import { countryOfStorefront } from '../../../domain/stores/storefronts.ts'
@@ -31,9 +31,15 @@ const isFamilyShared = ({ inAppOwnershipType }: AppleTransaction) => inAppOwners
 
 function periodTypeOf(transaction: AppleTransaction): PeriodSaid['periodType'] {
   if (isFamilyShared(transaction)) return 'normal'
-  if (transaction.price === 0 || transaction.offerDiscountType === OfferDiscountType.FREE_TRIAL) return 'trial'
-  return transaction.offerType === undefined ? 'normal' : 'intro'
+  const { offerDiscountType: discount, offerType, price } = transaction
+  // Transactions of old offers do not say which discount they have.
+  if (discount === OfferDiscountType.FREE_TRIAL || (discount === undefined && offerType === OfferType.INTRODUCTORY_OFFER && price === 0))
+    return 'trial'
+  return offerType === undefined || price === 0 ? 'normal' : 'intro'
 }
+
+const isDiscounted = ({ offerType, offerDiscountType }: AppleTransaction): boolean =>
+  offerType !== undefined && offerDiscountType !== OfferDiscountType.FREE_TRIAL
 
 /** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
 export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<PeriodSaid['refund']> {
@@ -49,6 +55,7 @@ function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
     isSubscription: true,
     ends: wholeSecondOf(expiresDate),
     periodType: periodTypeOf(transaction),
+    ...(isDiscounted(transaction) && { isDiscounted: true }),
     ...(transactionReason !== undefined && { isRenewal: transactionReason === 'RENEWAL' }),
   }
 }

@@ -29,6 +29,7 @@ export type SubscriptionAnswer = {
   canceledStateContext?: {
     userInitiatedCancellation?: { cancelTime?: string }
     systemInitiatedCancellation?: object
+    developerInitiatedCancellation?: object
     replacementCancellation?: object
   }
   externalAccountIdentifiers?: AccountIds

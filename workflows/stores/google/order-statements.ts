@@ -20,11 +20,13 @@ export const chargeOf = ({ total, lineItems = [] }: Order, line: { total?: Money
 export const proceedsOf = ({ state, developerRevenueInBuyerCurrency, total }: Order): string | undefined =>
   state === 'PROCESSED' ? shareOf(developerRevenueInBuyerCurrency, total) : undefined
 
-function periodTypeOf({ line }: ChargedLine, price: string | undefined): PeriodSaid['periodType'] {
-  const { freeTrialDetails, introductoryPriceDetails, prorationPeriodDetails } = line.subscriptionDetails?.offerPhaseDetails ?? {}
-  if (freeTrialDetails) return 'trial'
-  if (introductoryPriceDetails) return 'intro'
-  return price === '0' && !prorationPeriodDetails ? 'trial' : 'normal'
+/** A promotion may make the base price 0, which is no trial. */
+function typeSaid({ line }: ChargedLine, price: string | undefined): Pick<PeriodSaid, 'periodType' | 'isDiscounted'> {
+  const phase = line.subscriptionDetails?.offerPhaseDetails ?? {}
+  if (phase.freeTrialDetails) return { periodType: 'trial' }
+  if (phase.introductoryPriceDetails) return { periodType: 'intro', isDiscounted: true }
+  if (price !== '0' || phase.prorationPeriodDetails) return { periodType: 'normal' }
+  return phase.baseDetails ? { periodType: 'normal', isDiscounted: true } : { periodType: 'trial' }
 }
 
 /**
@@ -63,7 +65,7 @@ export function orderStatements(
     currency: charge?.currency,
     price: charge?.price,
     begins,
-    periodType: periodTypeOf(charged, charge?.price),
+    ...typeSaid(charged, charge?.price),
     isRenewal: isRenewal(charged, before),
     country: countryOf(order.buyerAddress?.buyerCountry),
     refund: refundOfLine(order, line, charge?.price),

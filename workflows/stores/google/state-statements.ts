@@ -81,6 +81,13 @@ function pausedIn(state: State | null, { expiryTime }: OwnedLine, statedAt: numb
   return goesOn || state === 'IN_GRACE_PERIOD' || state === 'ON_HOLD' ? false : undefined
 }
 
+/** Who cancelled it: the customer, the developer, or Google because the charge had failed. */
+function causeSaid({ canceledStateContext: canceled }: ChainLink['answer']): RenewalSaid {
+  if (canceled?.userInitiatedCancellation) return { isVoluntary: true }
+  if (canceled?.systemInitiatedCancellation) return { isVoluntary: false, hasFailed: true }
+  return canceled?.developerInitiatedCancellation ? { isVoluntary: false } : {}
+}
+
 /** Whether it goes on. Prepaid lines are never switched off: off would be a cancellation. The cancellation has its own time, which may lie before the refresh that brings it. */
 export function renewalStatements(link: ChainLink, line: OwnedLine, subject: string): RenewalStatement[] {
   if (isReplaced(link)) return []
@@ -95,6 +102,7 @@ export function renewalStatements(link: ChainLink, line: OwnedLine, subject: str
     nextProduct: line.deferredItemReplacement?.productId ?? null,
     neverRenews: line.prepaidPlan !== undefined ? true : line.autoRenewingPlan ? false : undefined,
     gaveUp: state === null || state === 'CANCELED' ? undefined : state === 'EXPIRED',
+    ...causeSaid(answer),
   })
   const common = { kind: 'renewal', origin: 'api', subject } as const
   const canceledAt = Date.parse(answer.canceledStateContext?.userInitiatedCancellation?.cancelTime ?? '')

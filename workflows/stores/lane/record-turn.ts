@@ -95,7 +95,8 @@ export async function recordTurn(
   const { project, platform } = lane
   const before = isCheck && environment !== null ? await knownOfLane(tx, environment, platform, lane.name) : null
   const end = async (recorded: readonly RecordedLineage[]) => {
-    if (mustBeComplete && (recorded.some(({ isComplete }) => !isComplete) || (await lacksEnd(tx, recorded, lane.now)))) throw new NotComplete()
+    if (mustBeComplete && (recorded.some(({ isComplete }) => !isComplete) || (await lacksEnd(tx, recorded, lane.now))))
+      throw new NotComplete()
     await lockFence(tx, job)
     await finishRows(tx, finished)
     for (const row of failed) await failRow(tx, row)

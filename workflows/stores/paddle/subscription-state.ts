@@ -47,7 +47,8 @@ export function paddleRenewals(
     gaveUp: subscription.status === undefined ? undefined : isCanceled,
   })
   const canceledAt = Date.parse(subscription.canceled_at ?? '')
-  const off = isCanceled && !Number.isNaN(canceledAt) ? [{ ...common, statedAt: canceledAt, said: { autoRenews: false } }] : []
+  const off =
+    isCanceled && !Number.isNaN(canceledAt) ? [{ ...common, statedAt: canceledAt, said: { autoRenews: false, gaveUp: true } }] : []
   const pausedAt = Date.parse(subscription.paused_at ?? '')
   const isPaused = subscription.status === 'paused' && pausedAt < statedAt
   const paused = isPaused ? [{ ...common, statedAt: pausedAt, said: { isPaused: true } }] : []

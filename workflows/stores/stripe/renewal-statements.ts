@@ -5,6 +5,20 @@ import type { LineagePeriod } from './item-lineages.ts'
 import { hasFailed, isPaused, renewalInvoice } from './last-period.ts'
 import { plannedProduct } from './planned-product.ts'
 
+/** Who ended it: the customer, or Stripe because the charge had failed or was disputed. */
+function causeSaid({ cancellation_details: details }: KnownSubscription['subscription']): RenewalSaid {
+  switch (details?.reason) {
+    case 'cancellation_requested':
+      return { isVoluntary: true }
+    case 'payment_failed':
+      return { isVoluntary: false, hasFailed: true }
+    case 'payment_disputed':
+      return { isVoluntary: false }
+    default:
+      return {}
+  }
+}
+
 /**
  * Whether a lineage goes on. The cancellation and the end have times of their own, which may lie before the refresh that brings them. None of the
  * statements names a transaction: each is about the period in which its time lies, as those of events are.
@@ -26,6 +40,7 @@ export function stripeRenewalStatements(
     isPaused: isEnded ? null : isPaused(subscription),
     nextProduct: isMain ? plannedProduct(known, last.product) : null,
     gaveUp: isEnded || status === 'unpaid' || (renewal?.status === 'uncollectible' && hasFailed(renewal)),
+    ...(isOff && isOwned && causeSaid(subscription)),
   })
   const at = (seconds: number | null, what: RenewalSaid): RenewalStatement[] =>
     seconds === null ? [] : [{ ...common, statedAt: Math.min(seconds * 1000, statedAt), said: what }]

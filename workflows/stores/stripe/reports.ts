@@ -58,7 +58,7 @@ function periodSaid(
     ends: secondOf(period.endsAt * 1000),
     // A coupon for all of the price leaves the amount of the line; that of a trial is 0.
     periodType: period.price === 0n && period.undiscounted === 0n ? 'trial' : 'normal',
-    isDiscounted: period.price === 0n && period.undiscounted > 0n ? true : undefined,
+    isDiscounted: !period.isProration && period.undiscounted > period.price ? true : undefined,
     isRenewal: renewal,
     isRecovered: renewal === true && invoice.attempt_count > 1 ? true : undefined,
     country: countryIn(known, period.of),

@@ -1809,6 +1809,18 @@ export type EventInput = {
      * The screen it came from.
      */
     screen_id?: string;
+    /**
+     * Of `trial_expired` and `subscription_expired`. The store gave up charging; the customer had not cancelled.
+     */
+    reason?: 'billing_error';
+    /**
+     * Of `trial_canceled` and `subscription_canceled`. False when not the customer but the store or you ended the subscription.
+     */
+    is_voluntary?: boolean;
+    /**
+     * Of events that begin a paid period. A discount reduced the price; with `price` 0 the period is paid for by the discount, and is no trial.
+     */
+    is_discounted?: boolean;
     transaction?: EventTransactionInput;
     /**
      * Only for events that carry a value. Refunds are stored as negative amounts, whatever the sign.
@@ -3053,9 +3065,13 @@ export type PurchaseInput = {
      */
     is_auto_renewing?: boolean;
     /**
-     * Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases.
+     * Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases and for what a discount makes free.
      */
     period_type?: 'normal' | 'trial' | 'intro';
+    /**
+     * A discount reduced the price. With `price` 0 the period of a subscription is `normal` and not a trial.
+     */
+    is_discounted?: boolean;
     /**
      * Access through the purchase of another person; it counts in no metric and emits no event.
      */
@@ -3121,6 +3137,10 @@ export type PurchaseUpdate = {
      */
     is_auto_renewing?: boolean;
     /**
+     * Only with `is_auto_renewing` false. False when not the customer cancelled: the cancellation says so. In billing retry it means that the store gave up charging: no cancellation is told, and the end has the reason `billing_error`.
+     */
+    is_voluntary?: boolean;
+    /**
      * Last period of a subscription only. Tells `subscription_paused`, and `subscription_resumed` after that. A period that begins ends a pause, too.
      */
     is_paused?: boolean;
@@ -3185,6 +3205,10 @@ export type Purchase = {
      * Null for one-time purchases.
      */
     period_type: 'normal' | 'trial' | 'intro' | null;
+    /**
+     * A discount reduced the price.
+     */
+    is_discounted: boolean;
     is_family_shared: boolean;
     country: string | null;
     screen_id: string | null;
