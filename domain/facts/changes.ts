@@ -1,4 +1,4 @@
-import { type Link, runEnd, runsOf } from '../subscriptions/access-periods.ts'
+import { accessEnd, type Link, runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { LAST_MS, renewsAt } from '../subscriptions/period.ts'
 import type { TimelineState } from '../subscriptions/timeline.ts'
@@ -59,7 +59,8 @@ const oncePerSecond = (times: number[]): number[] => [...new Map(times.map(at =>
 
 /**
  * Every change of a subscription with both of its sides, one per second. An end that time alone brings is dated at the period's end; it counts
- * from `counts_from` on, because until then a renewal may be reported.
+ * from `counts_from` on, because until then a renewal may be reported. The end of a paid run is dated at the end of its access; where billing
+ * retry follows, it is a row of its own without a change of sides, which counts once the retry has ended.
  */
 export function changesOf(
   subscription: Subscription,
@@ -72,10 +73,13 @@ export function changesOf(
   const runs = runsOf(links).map(run => ({
     isPaid: run.some(({ period }) => period.paid),
     end: runEnd(run),
+    accessEnd: accessEnd(run),
     cancelled: cancellationsOf(run),
   }))
   const paidRuns = runs.filter(({ isPaid }) => isPaid)
-  const paidEnds = countBySecond(paidRuns.map(({ end }) => end))
+  const isRetried = ({ end, accessEnd: over }: (typeof runs)[number]) => seconds(over) < seconds(end)
+  const paidEnds = countBySecond(paidRuns.filter(run => !isRetried(run)).map(({ end }) => end))
+  const retried = Map.groupBy(paidRuns.filter(isRetried), run => seconds(run.accessEnd))
   const trialEnds = countBySecond(runs.filter(({ isPaid }) => !isPaid).map(({ end }) => end))
   const cancellations = countBySecond(paidRuns.flatMap(({ cancelled }) => oncePerSecond(cancelled)))
   const beginnings = new Set(links.map(({ period }) => seconds(period.begins)))
@@ -106,7 +110,7 @@ export function changesOf(
     ...states.map(({ at }) => at),
     ...links.map(({ period }) => period.begins),
     ...links.flatMap(({ period }) => period.autoRenewChanges.map(at => Math.max(at, period.begins))),
-    ...runs.map(({ end }) => end),
+    ...runs.flatMap(run => [run.accessEnd, run.end]),
     ...paidRuns.flatMap(({ cancelled }) => cancelled),
   ].filter(at => at <= LAST_MS)
   const bySecond = Map.groupBy(
@@ -120,19 +124,18 @@ export function changesOf(
     const { period } = lastLink(t)!
     const after = sideAt(t, period, lastState(t)?.state)
     const countsFrom = delayed.get(happened) ?? null
+    const common = { ...attribution, subscription: subscriptionKey(subscription), happened, after, recorded: seconds(changedAt(period)) }
     changes.push({
-      ...attribution,
-      subscription: subscriptionKey(subscription),
-      happened,
+      ...common,
       counts_from: countsFrom === null ? null : seconds(countsFrom),
       cause: causeOf(before, after, beginnings.has(happened)),
       before,
-      after,
       paid_ended: paidEnds.get(happened) ?? 0,
       trials_ended: trialEnds.get(happened) ?? 0,
       cancelled: cancellations.get(happened) ?? 0,
-      recorded: seconds(changedAt(period)),
     })
+    const unchanged = { ...common, cause: 'end', before: after, trials_ended: 0, cancelled: 0 } as const
+    for (const { end } of retried.get(happened) ?? []) changes.push({ ...unchanged, counts_from: seconds(end), paid_ended: 1 })
     before = after
   }
   return changes

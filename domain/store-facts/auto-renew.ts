@@ -7,9 +7,10 @@ import type { RenewalStatement } from './statement.ts'
 
 /**
  * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. `gaveUpAt`: since when the
- * store charges no longer; null: it does, or nothing is known of it. `hasFailed`, `isVoluntary`: the store's last word on why.
+ * store charges no longer; null: it does, or nothing is known of it. `hasFailed`, `isVoluntary`: the store's last word on why. `isLeftOn`: the store gave
+ * up although the switch is on.
  */
-export type AutoRenew = { isOn: boolean; changes: number[]; gaveUpAt: number | null; hasFailed?: boolean; isVoluntary?: boolean }
+export type AutoRenew = { isOn: boolean; changes: number[]; gaveUpAt: number | null; isLeftOn: boolean; hasFailed?: boolean; isVoluntary?: boolean }
 
 const never = Number.POSITIVE_INFINITY
 
@@ -31,7 +32,8 @@ function overPeriod(placed: Placed[]): AutoRenew {
   }
   const all = placed.map(({ statement }) => statement)
   const [hasFailed, isVoluntary] = [lastSaid(all, 'hasFailed'), lastSaid(all, 'isVoluntary')]
-  return { isOn, changes, gaveUpAt, ...(hasFailed !== undefined && { hasFailed }), ...(isVoluntary !== undefined && { isVoluntary }) }
+  const isLeftOn = gaveUpAt !== null && lastSaid(all, 'autoRenews') === true
+  return { isOn, changes, gaveUpAt, isLeftOn, ...(hasFailed !== undefined && { hasFailed }), ...(isVoluntary !== undefined && { isVoluntary }) }
 }
 
 /**
@@ -47,7 +49,7 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
     const next = periods[i + 1]
     if (isOn || next?.isRenewal !== true) return own
     const end = Math.min(parseTime(period.ends) ?? never, Date.parse(next.begins))
-    return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)], gaveUpAt: null }
+    return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)], gaveUpAt: null, isLeftOn: false }
   })
 }
 

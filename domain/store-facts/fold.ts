@@ -95,7 +95,7 @@ export function foldLineage(
     const { price, currency, isKnown } = prices.get(period)!
     const i = subscription.indexOf(period)
     const isPrepaid = period.isSubscription && (isLineagePrepaid || period.isPrepaid === true)
-    const renewing = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null }
+    const renewing = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null, isLeftOn: false }
     const { isOn, changes, gaveUpAt } = renewing
     const retry = period.isSubscription ? billingRetryOf(period, subscription[i + 1], gaveUpAt) : NO_RETRY
     return {

@@ -88,3 +88,9 @@ export function runEnd<P extends Period>(run: Link<P>[]): number {
   const last = run.at(-1)!
   return Math.max(last.ends, last.retryUntil ?? last.ends)
 }
+
+/** When the access of a run ended: billing retry gives none. */
+export function accessEnd<P extends Period>(run: Link<P>[]): number {
+  const { ends, accessUntil } = run.at(-1)!
+  return Math.max(ends, Math.min(accessUntil, runEnd(run)))
+}

@@ -10,3 +10,6 @@ alter table events
   add column reason text,
   add column is_voluntary boolean,
   add column is_discounted boolean;
+
+-- `subscription_changes` may have several rows of a subscription and instant: besides the one with what changed, one for each paid run whose access
+-- ended then and whose billing retry was given up later. Both of its sides are the same, and it counts from the end of the retry on.

@@ -112,7 +112,7 @@ function runFacts(world: World, filters: Filters, at: (run: Subscription['runs']
 }
 
 export const endedRuns = (world: World, filters: Filters, hasPaid: boolean): Fact[] =>
-  runFacts(world, filters, run => (run.isOver && run.hasPaid === hasPaid ? [run.end] : []))
+  runFacts(world, filters, run => (run.isOver && run.hasPaid === hasPaid ? [hasPaid ? run.accessEnd : run.end] : []))
 
 export const cancelledRuns = (world: World, filters: Filters): Fact[] =>
   runFacts(world, filters, run => (run.hasPaid ? run.cancellations : []))

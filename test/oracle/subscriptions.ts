@@ -22,6 +22,8 @@ export type Period = {
 export type Run = {
   periods: Period[]
   end: Instant
+  /** Nobody has access afterwards: with a retry, the end of the period or of the grace that was granted. */
+  accessEnd: Instant
   /** False while time alone would end it and a renewal may still be reported. */
   isOver: boolean
   hasPaid: boolean
@@ -75,6 +77,7 @@ function runOf(periods: Period[], now: Instant): Run {
   return {
     periods,
     end,
+    accessEnd: last.retry ? Math.max(last.end, Math.min(last.transaction.graceUntil ?? last.end, end)) : end,
     isOver: end <= now && (isWord || end + JOINED_WITHIN <= now),
     hasPaid: periods.some(period => period.isPaid),
     cancelledAt,

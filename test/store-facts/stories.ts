@@ -103,6 +103,25 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'retry, grace, given up, bought again',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't1', paid(0, 30, { ...bought, retrySince: iso(30), graceUntil: iso(46) }), ON),
+      told(46, 't1', paid(0, 30, { ...bought, graceOverAt: iso(46) }), ON),
+      told(75, 't1', paid(0, 30, bought), { ...OFF, gaveUp: true, hasFailed: true }),
+      told(80, 't2', paid(80, 110, bought), ON),
+    ],
+  },
+  {
+    name: 'retry, cancelled in it, bought again at once',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't1', paid(0, 30, { ...bought, retrySince: iso(30), graceUntil: null }), ON),
+      told(32, 't1', paid(0, 30, bought), OFF),
+      told(32.5, 't2', paid(32.5, 62.5, bought), ON),
+    ],
+  },
+  {
     name: 'an upgrade, a downgrade that is set and taken back',
     notifications: [
       told(0, 't1', paid(0, 30, bought), ON),

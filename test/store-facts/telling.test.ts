@@ -27,7 +27,7 @@ function shown(told: Emission[]): string[] {
     if (AMOUNTS.has(slug)) sums.set(`${slug} ${purchase.id}`, plus(sums.get(`${slug} ${purchase.id}`) ?? '0', amount!))
   const others = events.filter(({ slug }) => !AMOUNTS.has(slug))
   return [
-    ...others.map(({ slug, id, at, amount }) => `${slug} ${id} ${DETECTED.has(slug) ? '' : at} ${amount ?? ''}`),
+    ...others.map(({ slug, id, at, amount, reason }) => `${slug} ${id} ${DETECTED.has(slug) ? '' : at} ${amount ?? ''} ${reason ?? ''}`),
     ...[...sums].map(([event, sum]) => `${event} ${sum}`),
   ].sort()
 }
@@ -83,7 +83,6 @@ describe('the events of a lineage whose store is connected', () => {
     expect(slugs('retry, expire')).toEqual([
       'subscription_started',
       'subscription_billing_retry_entered',
-      'subscription_canceled',
       'subscription_expired',
     ])
     expect(slugs('shared with the family, revoked')).toEqual([])
@@ -175,7 +174,8 @@ describe('what waits for a connected store', () => {
     lineage.record(first!, at(0))
     lineage.record(failed!, at(30))
     lineage.record(gaveUp!, at(90))
-    expect(slugs(lineage).slice(-2)).toEqual(['subscription_expired', 'subscription_canceled'])
+    expect(slugs(lineage).slice(-2)).toEqual(['subscription_billing_retry_entered', 'subscription_expired'])
+    expect(lineage.told.at(-1)).toMatchObject({ reason: 'billing_error', at: iso(90) })
   })
 
   test('a renewal of Google after a gap waits for the words that explain it, at most ten minutes', () => {

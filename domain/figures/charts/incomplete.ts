@@ -8,7 +8,7 @@ const WITH_OPEN_TRIALS = {
   'user-to-trial': 'created',
   'user-to-paid': 'created',
 }
-const OF_CHANGES = ['ended', 'monthly', 'movement', 'standing in paid or grace', 'standing in trial']
+const OF_SIDES = ['monthly', 'movement', 'standing in paid or grace', 'standing in trial']
 
 /** The time from which on the chart can change without a new fact: of the first open trial, or of the first end that does not count yet. */
 async function firstOpen(context: ScanContext, code: ChartCode, from: number): Promise<number | null> {
@@ -23,9 +23,13 @@ async function firstOpen(context: ScanContext, code: ChartCode, from: number): P
     return earliest(`select min(t.${time}) as first from ${tables.transactions} t where t.kind = 1 and t.converted_at is null
       and t.happened <= ${now} and t.${time} >= ${from} and (t.open_until is null or t.open_until > ${now})`)
   }
-  if (!MEASURES[code].scans.some(scan => OF_CHANGES.includes(scan))) return null
+  const { scans } = MEASURES[code]
+  const isOfEnds = scans.includes('ended')
+  if (!isOfEnds && !scans.some(scan => OF_SIDES.includes(scan))) return null
+  // An end that billing retry delays changes no side.
+  const only = isOfEnds ? '' : ' and c.a_state <> c.b_state'
   return earliest(`select min(c.happened) as first from ${tables.changes} c
-    where c.counts_from > ${now} and c.happened <= ${now} and c.happened >= ${from}`)
+    where c.counts_from > ${now} and c.happened <= ${now} and c.happened >= ${from}${only}`)
 }
 
 /** The start of the first bucket that time alone can still change; null: none. `buckets`: those of the window that have begun. */

@@ -57,7 +57,7 @@ export function standingsOf(connection: DuckDBConnection, schema: string): Stand
         join (select subscription, max(happened) as happened from ${changes} where happened < ${at} group by subscription) l
           on l.subscription = c.subscription and l.happened = c.happened
         where c.a_state in (1, 2, 3)`)
-      const countsFrom = await oneNumber(`select max(counts_from) from ${changes} where happened < ${at}`)
+      const countsFrom = await oneNumber(`select max(counts_from) from ${changes} where happened < ${at} and a_state <> b_state`)
       // Every change begins where the one before ended, or the standings are not the sum of the changes.
       const isIn = (side: string) => `case when ${side}_state in (1, 2, 3) then 1 + coalesce(${side}_amount, 0) else 0 end`
       const added = await oneNumber(`select sum(${isIn('a')}) - sum(${isIn('b')}) from ${changes} where happened < ${at}`)
