@@ -1,8 +1,18 @@
 import type { Logger } from 'pino'
+import { type Detail, Refusal } from '../domain/refusal.ts'
 import type { Layer } from './context.ts'
+import { logFailure } from './refused-attempts.ts'
+
+type AppProblem = {
+  status: number
+  headers: Record<string, string>
+  code: string | number
+  message: string
+  details?: readonly Detail[]
+}
 
 /** How the requests of apps are answered in one protocol: where its description is, and the shape of what fails. */
-export type AppProtocol<Problem extends { status: number; headers: Record<string, string> }> = {
+export type AppProtocol<Problem extends AppProblem> = {
   descriptionPath: string
   description: Promise<string>
   problemOf: (error: unknown) => Problem
@@ -10,7 +20,7 @@ export type AppProtocol<Problem extends { status: number; headers: Record<string
 }
 
 /** Answers with the description, or with what `answer` sets; what is thrown is answered in the shape of the protocol. */
-export async function answerApp<Problem extends { status: number; headers: Record<string, string> }>(
+export async function answerApp<Problem extends AppProblem>(
   ctx: Parameters<Layer>[0],
   log: Logger,
   { descriptionPath, description, problemOf, bodyOf }: AppProtocol<Problem>,
@@ -23,7 +33,8 @@ export async function answerApp<Problem extends { status: number; headers: Recor
     } else await answer()
   } catch (error) {
     const problem = problemOf(error)
-    if (problem.status >= 500) log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')
+    const { status, code, message: reason, details } = problem
+    logFailure(log, ctx.state, error, { status, code, reason: error instanceof Refusal ? error.message : reason, details })
     ctx.status = problem.status
     ctx.set(problem.headers)
     ctx.body = JSON.stringify(bodyOf(problem, ctx.path))

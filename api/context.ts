@@ -1,6 +1,7 @@
 import type Koa from 'koa'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
+import type { Attempt } from './refused-attempts.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
@@ -15,9 +16,9 @@ export type Match =
 
 /**
  * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
- * path with the names of its parameters, for the log: the path itself has ids of customers.
+ * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
  */
-export type RequestState = { requestId: string; operation: string; route?: string; match: Match; owner?: KeyOwner }
+export type RequestState = { requestId: string; operation: string; route?: string; match: Match; owner?: KeyOwner; attempt?: Attempt }
 
 export type Context = Koa.ParameterizedContext<RequestState>
 export type Layer = (ctx: Context, next: Koa.Next) => Promise<void>

@@ -25,6 +25,8 @@ export type ApiRequest = {
   parameters: Record<string, string>
   search: string
   owner: KeyOwner
+  /** Is given the body before it is validated. */
+  onBody: (body: unknown) => void
 }
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null }
 
@@ -67,10 +69,11 @@ type RequestInput = {
 
 async function readInput(
   description: OperationDescription,
-  { request, path, parameters, search }: ApiRequest,
+  { request, path, parameters, search, onBody }: ApiRequest,
   secrets: Secrets,
 ): Promise<RequestInput> {
   const body = description.body ? await readBody(request, description.body.limit) : undefined
+  onBody(body)
   const key = description.idempotent ? idempotencyKey(request.headers['idempotency-key'] as string | undefined) : undefined
   const { values: query, faults } = parseQuery(search, description.query)
   // Validation fills in defaults, so the hash comes before it: a repeat is the same request only when the caller sends the same.

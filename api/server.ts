@@ -15,6 +15,7 @@ import { type OperationalDeps, operationalRoutes } from './operational.ts'
 import { type OperatorDeps, operatorRoutes } from './operator.ts'
 import { allowanceHeaders, type KeyLimits, type RateLimit, rateLimiter } from './rate-limit.ts'
 import { HEADER_BYTES, refuseRaw } from './refuse-raw.ts'
+import { logFailure, noteAttempt } from './refused-attempts.ts'
 import { router } from './router.ts'
 import { routes } from './routes.ts'
 import { sandboxState } from './sandbox-layer.ts'
@@ -82,7 +83,8 @@ const failures =
       await next()
     } catch (error) {
       const problem = problemOf(error)
-      if (problem.status >= 500) log.error({ id: ctx.state.requestId, operation: ctx.state.operation, err: error }, 'request failed')
+      const { code, message: reason, details } = problem.body.error
+      logFailure(log, ctx.state, error, { status: problem.status, code, reason, details })
       ctx.status = problem.status
       ctx.set(problem.headers)
       json(ctx, JSON.stringify(problem.body))
@@ -123,7 +125,15 @@ const answer =
     const { match, requestId, owner } = ctx.state
     const { route, parameters } = foundOrRefused(match)
     ctx.state.operation = route.description.id
-    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner: owner! }
+    const incoming = {
+      request: ctx.req,
+      requestId,
+      path: ctx.path,
+      parameters,
+      search: ctx.querystring,
+      owner: owner!,
+      onBody: noteAttempt(ctx),
+    }
     const { status, headers, body } = await dispatch(route, incoming, deps, deps.checkAnswer)
     ctx.status = status
     ctx.set(headers)

@@ -3,6 +3,7 @@ import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { claimToVerify, type Evidence, verificationTime } from '../../domain/purchases/verification.ts'
 import { Refusal } from '../../domain/refusal.ts'
 import { evidenceOfApp, recordOfApp } from '../app-purchase.ts'
+import { attemptIn, logRefusedPurchase } from '../refused-attempts.ts'
 import { SdkProblem } from './errors.ts'
 import type { SdkCaller } from './operation.ts'
 
@@ -67,7 +68,10 @@ export async function claimEach(call: SdkCaller, inputs: PurchaseInput[]): Promi
     const evidences = await Promise.all(some.map(input => evidenceOf(call, input, AbortSignal.any([late, verificationTime()]))))
     for (const [i, evidence] of evidences.entries()) {
       const problem = await refusalOf(recordClaim(call, some[i]!, evidence))
-      if (problem && problem.status >= 500) unanswered ??= problem
+      if (!problem) continue
+      // The log has it as the failure of the request.
+      if (problem.status >= 500 && !unanswered) unanswered = problem
+      else logRefusal(call, some[i]!, problem)
     }
   }
   if (unanswered) throw unanswered
@@ -82,3 +86,9 @@ export const refusalOf = (work: Promise<void>): Promise<SdkProblem | undefined> 
       throw error
     },
   )
+
+/** One of several purchases is refused, and the app does not hear of it. */
+export function logRefusal({ log, trail, user, environmentKind }: SdkCaller, input: object, { status, code, message }: SdkProblem): void {
+  const about = { id: trail.requestId, operation: trail.operation, user: user.id, environment: environmentKind, ...attemptIn(input) }
+  logRefusedPurchase(log, about, { status, code, reason: message })
+}

@@ -33,6 +33,7 @@ export async function dispatchSdk(
   check: AnswerCheck,
 ): Promise<{ status: number; body: string }> {
   const body = description.body ? (withoutNulls(await readBody(request.request, description.body.limit)) ?? {}) : undefined
+  request.onBody(body)
   const input = { path: request.parameters, query: {}, body }
   validate(description, input)
   const answer = await execute(operation, request, input, deps)

@@ -3,7 +3,7 @@ import type { Confirmation, Evidence } from '../../domain/purchases/verification
 import type { PeriodStatement, StoreReport } from '../../domain/store-facts/statement.ts'
 import { transactionOfReceipt } from '../../domain/stores/app-receipt.ts'
 import { evidenceOfApp } from '../app-purchase.ts'
-import { recordClaim, refusalOf } from './claim.ts'
+import { logRefusal, recordClaim, refusalOf } from './claim.ts'
 import { SdkProblem } from './errors.ts'
 import type { AskedReceipts, SdkCaller } from './operation.ts'
 
@@ -37,11 +37,14 @@ function lastOf(evidence: Evidence & Confirmation, report: StoreReport): (Eviden
 }
 
 /** Records one lineage as a purchase of the user. */
-function claimLineage(call: SdkCaller, evidence: Evidence & Confirmation): Promise<SdkProblem | undefined> {
+async function claimLineage(call: SdkCaller, evidence: Evidence & Confirmation): Promise<SdkProblem | undefined> {
   const { product, begins } = confirmedPeriod(evidence) ?? {}
-  if (product === undefined || begins === undefined) return Promise.resolve(undefined)
+  if (product === undefined || begins === undefined) return undefined
   const data = { transaction_id: evidence.subject, original_transaction_id: evidence.lineage, product_id: product }
-  return refusalOf(recordClaim(call, { purchased_at: begins, app_store_data: data }, evidence))
+  const input = { purchased_at: begins, app_store_data: data }
+  const problem = await refusalOf(recordClaim(call, input, evidence))
+  if (problem) logRefusal(call, input, problem)
+  return problem
 }
 
 /**

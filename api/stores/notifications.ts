@@ -68,6 +68,7 @@ export function storeNotifications(deps: NotificationDeps): Layer {
     ctx.state.route = '/stores/{store}/{project}'
     if (!Object.hasOwn(STORE_CONFIG_PARTS, store)) throw notFound()
     const target = addressOf(store, project)
+    ctx.state.attempt = { store, ids: { project } }
     if (ctx.method !== 'POST')
       throw new Problem('invalid_request', 'the address takes notifications by POST', { status: 405, headers: { Allow: 'POST' } })
     const began = performance.now()

@@ -36,8 +36,9 @@ export async function dispatchV3(
   return { status: description.status, body: JSON.stringify(body) }
 }
 
-async function readInput(description: OperationDescription, { request, parameters, search }: ApiRequest): Promise<Input> {
+async function readInput(description: OperationDescription, { request, parameters, search, onBody }: ApiRequest): Promise<Input> {
   const body = description.body ? (withoutNulls(await readBody(request, description.body.limit)) ?? {}) : undefined
+  onBody(body)
   const { values: query, faults } = parseQuery(search, description.query)
   const known = new Set(description.query.map(({ name }) => name))
   return { path: parameters, query, body, faults: faults.filter(({ field }) => known.has(field)) }

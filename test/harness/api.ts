@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { pino } from 'pino'
+import { type Logger, pino } from 'pino'
 import { answerCheck } from '../../api/answer-check.ts'
 import { metrics } from '../../api/metrics.ts'
 import type { RateLimit } from '../../api/rate-limit.ts'
@@ -128,6 +128,8 @@ export type TestApiOptions = {
   factsLimitMs?: number
   /** Called with a pool of the new database before the API connects to it. */
   beforeConnecting?: (pool: Pool) => Promise<unknown>
+  /** Gets the log of the API. */
+  log?: Logger
 }
 
 export async function newProject(pool: Pool, secrets: Secrets): Promise<TestProjectKeys> {
@@ -177,7 +179,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
   const files = await mkdtemp(join(tmpdir(), 'perennial-files-'))
   const storage = options.s3 ? s3Storage({ ...options.s3.options, folder: files }) : await openDiskStorage(pool, files, () => {})
   const secrets = secretsFrom(APP_SECRET)
-  const log = pino({ level: process.env.TEST_LOG ?? 'silent' })
+  const log = options.log ?? pino({ level: process.env.TEST_LOG ?? 'silent' })
   const off = { perSecond: 0, burst: 1 }
   const checks = connect({ url: database.url, max: 3 })
   // The tests look at what they have done just before.

@@ -1,6 +1,5 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
-import { share } from '../harness/effort.ts'
 import { product } from '../harness/purchases.ts'
 import { appleStory } from '../harness/stores/apple-story.ts'
 import { MONTH_MS, MONTHLY } from '../harness/stores/apple-subscription.ts'
@@ -8,13 +7,12 @@ import { playStory } from '../harness/stores/google-story.ts'
 import { paddleStory } from '../harness/stores/paddle-story.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
 import { stripeStory } from '../harness/stores/stripe-story.ts'
+import { expectOneOutcome, LIMIT_MS, ORDERS, order } from './one-outcome.ts'
 
 // Whole stories through addresses, inbox, lanes and database: notifications in random orders, some of them twice, with a claim somewhere between.
 // Whatever the order, the same purchases, access and events follow.
 
-const ORDERS = Number(process.env.STORES_ORDERS ?? share(10))
 const DAY = 86_400_000
-const LIMIT_MS = ORDERS * 6_000
 
 let stores: ReachedStores
 beforeAll(async () => {
@@ -22,44 +20,6 @@ beforeAll(async () => {
 })
 afterAll(() => stores.stop())
 beforeEach(() => stores.begin())
-
-const FACTS = `
-  select store_product_id, price, purchased_at, expires_at, period_type, auto_renewing, auto_renew_changes, billing_retry_at, grace_period_expires_at,
-    refunded_at, refunded_amount, taken_back, access_until::text, run_started_at, is_last
-  from purchases where environment = $1 and user_id = $2 order by purchased_at, id`
-
-// The time of detection depends on the order, and so does in how many parts a refund is told. A planned product is in answers alone: a plan that
-// was carried out or taken back before the store was asked is not told.
-const EVENTS = `
-  select name, sum(price)::float8 as value, case when name ~ 'refund' then 1 else count(*)::int end as times,
-    min(happened_at) filter (where name !~ 'canceled|retry|refund|paused|resumed') as at
-  from events where environment = $1 and user_id = $2 and name <> 'trial_still_active' and name !~ 'product_change_'
-  group by name order by name`
-
-async function outcomeOf(user: string) {
-  const { production } = stores.project
-  const read = async (text: string) => (await stores.api.pool.query(text, [production, user])).rows
-  return { facts: await read(FACTS), events: await read(EVENTS) }
-}
-
-/** When everything is read, the same is known of every user. */
-async function expectOneOutcome(users: string[]) {
-  await stores.settled(LIMIT_MS)
-  const [first, ...others] = await Promise.all(users.map(outcomeOf))
-  for (const [n, outcome] of others.entries()) expect({ n, outcome }).toEqual({ n, outcome: first })
-  return first!
-}
-
-/** Notifications in an order, some of them twice; `null` is the claim. */
-const order = (count: number): fc.Arbitrary<(number | null)[]> =>
-  fc.shuffledSubarray([...Array(count).keys(), null], { minLength: count + 1 }).chain(all =>
-    fc
-      .subarray(
-        all.filter(one => one !== null),
-        { maxLength: 3 },
-      )
-      .map(twice => [...all, ...twice]),
-  )
 
 /** The caller's own words are the weakest: what the store says counts. */
 const saidByCaller = (begin: number) => ({
@@ -92,7 +52,7 @@ test(
       }
       users.push(id)
     }
-    const first = await expectOneOutcome(users)
+    const first = await expectOneOutcome(stores, users)
     expect(first.facts).toHaveLength(4)
     expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
   },
@@ -128,7 +88,7 @@ test(
       }
       users.push(id)
     }
-    const first = await expectOneOutcome(users)
+    const first = await expectOneOutcome(stores, users)
     expect(first.facts).toHaveLength(3)
     expect(first.facts.filter(({ billing_retry_at }) => billing_retry_at !== null)).toHaveLength(1)
   },
@@ -165,7 +125,7 @@ test(
       }
       users.push(id)
     }
-    const first = await expectOneOutcome(users)
+    const first = await expectOneOutcome(stores, users)
     // Cancelled and continued, whole, cancelled and taken back.
     expect(first.facts.map(({ auto_renewing, auto_renew_changes }) => [auto_renewing, auto_renew_changes.length])).toEqual([
       [true, 2],
@@ -204,7 +164,7 @@ test(
       }
       users.push(id)
     }
-    const first = await expectOneOutcome(users)
+    const first = await expectOneOutcome(stores, users)
     expect(first.facts).toHaveLength(3)
     expect(first.facts.filter(({ refunded_amount }) => refunded_amount !== null)).toHaveLength(1)
   },
@@ -240,7 +200,7 @@ test(
       }
       users.push(id)
     }
-    const first = await expectOneOutcome(users)
+    const first = await expectOneOutcome(stores, users)
     expect(first.facts).toHaveLength(3)
   },
   LIMIT_MS,

@@ -161,7 +161,7 @@ export function playStory(server: PlayServer, options: StoryOptions) {
     /** Refunded and ended at once. */
     revoke(at: number) {
       refund(at)
-      state('EXPIRED', false, at, { canceledStateContext: { systemInitiatedCancellation: {} } })
+      state('EXPIRED', false, at, { canceledStateContext: { developerInitiatedCancellation: {} } })
       return push('revoked', at)
     },
   }
