@@ -86,7 +86,7 @@ describe('periods', () => {
   })
 
   test.each<[string, Json, PeriodSaid['periodType']]>([
-    ['price 0', { price: 0 }, 'trial'],
+    ['price 0', { price: 0 }, 'normal'],
     ['free trial without a price', { price: undefined, offerType: 1, offerDiscountType: 'FREE_TRIAL' }, 'trial'],
     ['introductory offer', { offerType: 1, offerDiscountType: 'PAY_AS_YOU_GO' }, 'intro'],
     ['promotional offer', { offerType: 2 }, 'intro'],
