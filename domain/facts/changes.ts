@@ -2,6 +2,7 @@ import { type Link, runEnd, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { LAST_MS, renewsAt } from '../subscriptions/period.ts'
 import type { TimelineState } from '../subscriptions/timeline.ts'
+import { inSteps } from './in-steps.ts'
 import { lengthsOf } from './lengths.ts'
 import type { Attribution, ChangeCause, ChangeSide, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, millionths, type Source, seconds } from './sources.ts'
@@ -61,12 +62,13 @@ const oncePerSecond = (times: number[]): number[] => [...new Map(times.map(at =>
  * Every change of a subscription with both of its sides, one per second. An end that time alone brings is dated at the period's end; it counts
  * from `counts_from` on, because until then a renewal may be reported.
  */
-export function changesOf(
+export async function changesOf(
   subscription: Subscription,
   attribution: Attribution,
   sourceOf: (period: KnownPeriod) => Source,
-): SubscriptionChange[] {
+): Promise<SubscriptionChange[]> {
   const { links } = subscription
+  const key = subscriptionKey(subscription)
   const lengthOf = lengthsOf(links.map(({ period }) => period))
   const states = subscription.timeline.map(({ at, state, endedAt }) => ({ at: endedAt ?? at, state, countsFrom: endedAt ? at : null }))
   const runs = runsOf(links).map(run => ({
@@ -115,6 +117,7 @@ export function changesOf(
   )
   let before = NO_SIDE
   const changes: SubscriptionChange[] = []
+  const step = inSteps()
   for (const [happened, instants] of bySecond) {
     const t = instants.at(-1)!
     const { period } = lastLink(t)!
@@ -122,7 +125,7 @@ export function changesOf(
     const countsFrom = delayed.get(happened) ?? null
     changes.push({
       ...attribution,
-      subscription: subscriptionKey(subscription),
+      subscription: key,
       happened,
       counts_from: countsFrom === null ? null : seconds(countsFrom),
       cause: causeOf(before, after, beginnings.has(happened)),
@@ -134,6 +137,7 @@ export function changesOf(
       recorded: seconds(changedAt(period)),
     })
     before = after
+    await step(1)
   }
   return changes
 }
