@@ -30,3 +30,6 @@ export const restartedHeader = (restarted: boolean): Record<string, string> => (
 
 /** Tells the caller how many users have facts that are posted and not yet in the answer. */
 export const behindHeader = (users: number): Record<string, string> => (users > 0 ? { 'X-Facts-Behind': String(users) } : {})
+
+/** The same of an answer that is no list. */
+export const behindField = (users: number): { behind?: number } => (users > 0 ? { behind: users } : {})

@@ -3,9 +3,12 @@ export const placesOf = (text: string): number => text.split('.')[1]?.length ?? 
 
 /** A decimal text as a whole number of 10^-places; further digits are cut off. */
 export function scaled(text: string, places: number): bigint {
-  const [whole = '', fraction = ''] = text.replace(/^-/, '').split('.')
-  const value = BigInt(whole + fraction.slice(0, places).padEnd(places, '0'))
-  return text.startsWith('-') ? -value : value
+  const isNegative = text.startsWith('-')
+  const point = text.indexOf('.')
+  const whole = text.slice(isNegative ? 1 : 0, point === -1 ? undefined : point)
+  const fraction = point === -1 ? '' : text.slice(point + 1, point + 1 + places)
+  const value = BigInt(whole + fraction.padEnd(places, '0'))
+  return isNegative ? -value : value
 }
 
 /** Decimal text of a number of 10^-places, without trailing zeros. */

@@ -1,4 +1,4 @@
-export type Element = string | number | null
+export type Element = string | number | bigint | boolean | null
 
 /**
  * One column of all records as a Postgres array literal. null when no record has a value: an unnest of several arrays fills the column with
@@ -13,7 +13,7 @@ export function arrayOf<R>(records: readonly R[], value: (record: R) => Element)
     if (element === null) literal += 'NULL'
     else {
       hasValue = true
-      literal += typeof element === 'number' ? element : `"${/["\\]/.test(element) ? element.replace(/["\\]/g, '\\$&') : element}"`
+      literal += typeof element !== 'string' ? element : `"${/["\\]/.test(element) ? element.replace(/["\\]/g, '\\$&') : element}"`
     }
   }
   return hasValue ? `${literal}}` : null

@@ -33,6 +33,9 @@ export function classifyFailure(error: unknown): StoreFailure {
 
 export const isRetryable = (error: unknown): boolean => classifyFailure(error) === 'conflict'
 
+/** Whether a statement gave up its wait for a lock, by the session's `lock_timeout`. */
+export const isLockTimeout = (error: unknown): boolean => code(error) === '55P03'
+
 /** Whether a unique key is taken; `constraint` limits the answer to one index. */
 export const isUniqueViolation = (error: unknown, constraint?: string): boolean =>
   code(error) === '23505' && (constraint === undefined || (error as { constraint?: string }).constraint === constraint)

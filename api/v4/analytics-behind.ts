@@ -11,7 +11,7 @@ import { queryContext } from '../../domain/figures/question.ts'
 import { notFound } from '../../domain/refusal.ts'
 import { apiTime, type Db } from '../../store/connect.ts'
 import { expensiveRead } from '../operation.ts'
-import { cursorPage, restartedHeader } from '../pagination.ts'
+import { behindField, behindHeader, cursorPage, restartedHeader } from '../pagination.ts'
 import { decimalsOf, unconverted } from './analytics-charts.ts'
 
 /** Amounts have at most six decimals. */
@@ -51,9 +51,9 @@ const fact = (one: FactBehind) => ({
 export const v4ListAnalyticsChartFacts = expensiveRead('v4ListAnalyticsChartFacts', async ({ path, query, deps, ...caller }) => {
   const { limit, starting_after: after, recorded_from: recordedFrom } = query
   const asked = await numberAsked(path.chart_code, query, caller)
-  const { facts, restarted } = await factsBehind(deps.facts, caller.environment, asked, { limit, after, recordedFrom })
+  const { facts, restarted, behind } = await factsBehind(deps.facts, caller.environment, asked, { limit, after, recordedFrom })
   const url = `/v4/analytics/charts/${path.chart_code}/facts`
-  return { body: cursorPage({ url, rows: facts, limit, item: fact }), headers: restartedHeader(restarted) }
+  return { body: cursorPage({ url, rows: facts, limit, item: fact }), headers: { ...restartedHeader(restarted), ...behindHeader(behind) } }
 })
 
 const currency = ({ currency: code, amount, converted, first, last }: CurrencySum) => ({
@@ -101,6 +101,7 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       sql: found.sql,
       parameters: parameters(asked),
       as_of: found.asOf,
+      ...behindField(found.behind),
     },
   }
 })

@@ -8,6 +8,7 @@ import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
 import { queryContext, readQuestion } from '../../domain/figures/question.ts'
 import { notFound } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
+import { behindField, behindHeader } from '../pagination.ts'
 
 /** Decimals of money and percentages. */
 const PLACES = 2
@@ -64,6 +65,7 @@ export const v4GetAnalyticsChart = expensiveRead(
         ...(figures.summary && { summarySeries: shown(figures.summary) }),
         ...(figures.unconverted.length > 0 && { unconverted: unconverted(figures.unconverted) }),
         as_of: figures.asOf,
+        ...behindField(figures.behind),
         incomplete_from: figures.incompleteFrom,
       },
     }
@@ -94,6 +96,7 @@ export const v4GetAnalyticsCard = expensiveRead(
         value: roundedFigure(figures[of].value, places),
         valuePrev: roundedFigure(figures[of].before, places),
       })),
+      headers: behindHeader(figures.behind),
     }
   },
 )

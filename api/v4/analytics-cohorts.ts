@@ -19,6 +19,7 @@ import { environmentFaults, queryContext } from '../../domain/figures/question.t
 import { invalidFields } from '../../domain/refusal.ts'
 import type { Db } from '../../store/connect.ts'
 import { type ApiDeps, expensiveRead } from '../operation.ts'
+import { behindField } from '../pagination.ts'
 
 const NUMBER = { sandbox: 0, production: 1 } as const
 
@@ -33,7 +34,7 @@ export const v4GetAnalyticsCohorts = expensiveRead(
   async ({ query, environment, environmentKind: kind, db, deps }) => {
     const context = await queryContext(db, environment, query.currency)
     const question = readCohortQuestion(query, { ...context, own: NUMBER[kind] })
-    const { period_labels, cohorts, total, max_values, segments, unconverted, asOf } = await computeCohorts(
+    const { period_labels, cohorts, total, max_values, segments, unconverted, asOf, behind } = await computeCohorts(
       deps.facts,
       environment,
       question,
@@ -56,6 +57,7 @@ export const v4GetAnalyticsCohorts = expensiveRead(
         ...(segments && { segments }),
         ...missingMoney(unconverted),
         as_of: asOf,
+        ...behindField(behind),
       },
     }
   },
@@ -64,7 +66,7 @@ export const v4GetAnalyticsCohorts = expensiveRead(
 export const v4GetAnalyticsLtv = expensiveRead('v4GetAnalyticsLtv', async ({ query, environment, environmentKind: kind, db, deps }) => {
   const context = await queryContext(db, environment, query.currency)
   const question = readLtvQuestion(query, { ...context, own: NUMBER[kind] })
-  const { cohort_users, paying_users, segments, series, unconverted, asOf } = await computeLtv(deps.facts, environment, question)
+  const { cohort_users, paying_users, segments, series, unconverted, asOf, behind } = await computeLtv(deps.facts, environment, question)
   return {
     body: {
       object: 'analytics_ltv' as const,
@@ -82,6 +84,7 @@ export const v4GetAnalyticsLtv = expensiveRead('v4GetAnalyticsLtv', async ({ que
       series,
       ...missingMoney(unconverted),
       as_of: asOf,
+      ...behindField(behind),
     },
   }
 })
@@ -91,13 +94,14 @@ export const v4GetAnalyticsLtvTrialConversion = expensiveRead(
   async ({ query, environment, environmentKind: kind, db, deps }) => {
     const context = await queryContext(db, environment, query.currency)
     const question = readLtvQuestion(query, { ...context, own: NUMBER[kind] })
-    const { asOf, ...figures } = await computeTrialConversion(deps.facts, environment, question)
+    const { asOf, behind, ...figures } = await computeTrialConversion(deps.facts, environment, question)
     return {
       body: {
         object: 'analytics_ltv_trial_conversion' as const,
         url: '/v4/analytics/ltv/trial-conversion' as const,
         ...figures,
         as_of: asOf,
+        ...behindField(behind),
       },
     }
   },
@@ -114,32 +118,49 @@ type MetaCall = {
 }
 
 /** What the values of the environment can filter by. */
-async function conditionsIn({ query, environment, environmentKind, db, deps }: MetaCall): Promise<FilterCondition[]> {
+async function conditionsIn({
+  query,
+  environment,
+  environmentKind,
+  db,
+  deps,
+}: MetaCall): Promise<{ conditions: FilterCondition[]; behind: number }> {
   const faults = environmentFaults(query.environment, NUMBER[environmentKind])
   if (faults.length > 0) throw invalidFields(faults)
-  return withFacts(deps.facts, environment, source => filterConditions(source, db, environment, COHORT_FILTERS))
+  return withFacts(deps.facts, environment, async source => ({
+    conditions: await filterConditions(source, db, environment, COHORT_FILTERS),
+    behind: source.behind,
+  }))
 }
 
-export const v4GetAnalyticsCohortsMeta = expensiveRead('v4GetAnalyticsCohortsMeta', async call => ({
-  body: {
-    object: 'analytics_cohorts_meta' as const,
-    url: '/v4/analytics/cohorts/meta' as const,
-    modes: labelled(MODE_LABELS),
-    groupings: labelled(GROUPING_LABELS),
-    metrics: labelled(METRIC_LABELS),
-    cohort_definitions: labelled(DEFINITION_LABELS),
-    revenue_types: labelled(REVENUE_LABELS),
-    segmentations,
-    filter_conditions: await conditionsIn(call),
-  },
-}))
+export const v4GetAnalyticsCohortsMeta = expensiveRead('v4GetAnalyticsCohortsMeta', async call => {
+  const { conditions, behind } = await conditionsIn(call)
+  return {
+    body: {
+      object: 'analytics_cohorts_meta' as const,
+      url: '/v4/analytics/cohorts/meta' as const,
+      modes: labelled(MODE_LABELS),
+      groupings: labelled(GROUPING_LABELS),
+      metrics: labelled(METRIC_LABELS),
+      cohort_definitions: labelled(DEFINITION_LABELS),
+      revenue_types: labelled(REVENUE_LABELS),
+      segmentations,
+      filter_conditions: conditions,
+      ...behindField(behind),
+    },
+  }
+})
 
-export const v4GetAnalyticsLtvMeta = expensiveRead('v4GetAnalyticsLtvMeta', async call => ({
-  body: {
-    object: 'analytics_ltv_meta' as const,
-    url: '/v4/analytics/ltv/meta' as const,
-    modes: labelled(MODE_LABELS),
-    segmentations,
-    filter_conditions: (await conditionsIn(call)).map(condition => ({ ...condition, persistent: true })),
-  },
-}))
+export const v4GetAnalyticsLtvMeta = expensiveRead('v4GetAnalyticsLtvMeta', async call => {
+  const { conditions, behind } = await conditionsIn(call)
+  return {
+    body: {
+      object: 'analytics_ltv_meta' as const,
+      url: '/v4/analytics/ltv/meta' as const,
+      modes: labelled(MODE_LABELS),
+      segmentations,
+      filter_conditions: conditions.map(condition => ({ ...condition, persistent: true })),
+      ...behindField(behind),
+    },
+  }
+})

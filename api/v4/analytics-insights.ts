@@ -2,6 +2,7 @@ import { insights } from '../../domain/figures/insights/insights.ts'
 import { environmentFaults, queryContext } from '../../domain/figures/question.ts'
 import { invalidFields } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
+import { behindField } from '../pagination.ts'
 
 export const v4GetAnalyticsInsights = expensiveRead(
   'v4GetAnalyticsInsights',
@@ -24,6 +25,7 @@ export const v4GetAnalyticsInsights = expensiveRead(
         is_insufficient_data: result.is_insufficient_data,
         summary: result.summary,
         insights: result.insights,
+        ...behindField(result.behind ?? 0),
       },
     }
   },

@@ -6,7 +6,7 @@ import { withFacts } from '../../domain/figures/open-source.ts'
 import { environmentFaults } from '../../domain/figures/question.ts'
 import { invalidFields, notFound } from '../../domain/refusal.ts'
 import { expensiveRead, onPool } from '../operation.ts'
-import { fullList } from '../pagination.ts'
+import { behindField, fullList } from '../pagination.ts'
 
 const TYPE_DEFAULT = { flow: 'column', stock: 'area', ratio: 'line' } as const satisfies Record<ChartKind, string>
 
@@ -21,7 +21,10 @@ export const v4GetAnalyticsChartMeta = expensiveRead(
     checkEnvironment(query, environmentKind)
     const chart = chartOf(code)
     if (!chart) throw notFound('chart')
-    const conditions = await withFacts(deps.facts, environment, source => filterConditions(source, db, environment, filtersOf(chart)))
+    const { conditions, behind } = await withFacts(deps.facts, environment, async source => ({
+      conditions: await filterConditions(source, db, environment, filtersOf(chart)),
+      behind: source.behind,
+    }))
     return {
       body: {
         object: 'analytics_chart_meta' as const,
@@ -37,6 +40,7 @@ export const v4GetAnalyticsChartMeta = expensiveRead(
         units_available: ['hour' as const, 'day' as const, 'week' as const, 'month' as const],
         segmentations: segmentationsOf(chart).map(attribute => ({ code: attribute.code, label: attribute.label })),
         filter_conditions: conditions,
+        ...behindField(behind),
       },
     }
   },

@@ -2,6 +2,7 @@ import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import { type ExperimentResult, type GroupResult, summarise } from '../../domain/figures/experiments/summary.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
+import { behindField } from '../pagination.ts'
 
 const group = (result: GroupResult) => ({
   group_uid: result.id,
@@ -44,7 +45,7 @@ export const v4GetExperimentsSummary = expensiveRead(
     if ((query.environment ?? own) !== own) throw invalidField('environment', `must be ${own}, the environment of the key`)
     const { from, to, currency } = query
     if (from !== undefined && to !== undefined && to <= from) throw invalidField('to', 'must be later than from')
-    const { experiments, unconverted } = await summarise(facts, environment, {
+    const { experiments, unconverted, behind } = await summarise(facts, environment, {
       experiments: query['filter[experiment_uid][]'],
       from,
       to,
@@ -58,6 +59,7 @@ export const v4GetExperimentsSummary = expensiveRead(
         currency,
         data: experiments.map(experiment),
         ...(unconverted.length > 0 && { unconverted: unconverted.map(row => ({ ...row, amount: roundedFigure(row.amount, 2) })) }),
+        ...behindField(behind),
       },
     }
   },

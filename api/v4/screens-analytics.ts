@@ -5,6 +5,7 @@ import { figuresOfScreen, type ScreenFigures, screensOverview } from '../../doma
 import { getScreenSummary } from '../../domain/screens/screen.ts'
 import type { Pool } from '../../store/connect.ts'
 import { expensiveRead } from '../operation.ts'
+import { behindField } from '../pagination.ts'
 
 const MONEY_PLACES = 2
 
@@ -64,6 +65,7 @@ export const v4GetScreensAnalyticsOverview = expensiveRead('v4GetScreensAnalytic
       url: '/v4/screens/analytics/overview',
       data: { kpis: shownKpis(figures.kpis), period: period(question) },
       ...leftOut(figures),
+      ...behindField(figures.behind),
     },
   }
 })
@@ -79,6 +81,7 @@ export const v4GetScreenAnalytics = expensiveRead('v4GetScreenAnalytics', async 
       url: `/v4/screens/${id}/analytics`,
       data: { kpis: shownKpis(figures.kpis), period: period(question), screen: { uid: id, name, status, type } },
       ...leftOut(figures),
+      ...behindField(figures.behind),
     },
   }
 })

@@ -1,6 +1,6 @@
 import { audit } from '../../domain/audit/record.ts'
 import type { Environment } from '../../domain/environment.ts'
-import { foldForList } from '../../domain/folding/fold-batch.ts'
+import { foldForList } from '../../domain/folding/drain.ts'
 import {
   type CountedSegment,
   createSegment,

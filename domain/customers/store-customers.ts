@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import type { Life } from '../facts/life.ts'
-import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
+import { type Life, subscriptionsOfLife } from '../facts/life.ts'
+import type { Subscription } from '../subscriptions/lineages.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { recount } from './recount.ts'
 
@@ -17,9 +17,10 @@ export async function storeCustomers(tx: Tx, environment: Environment, lives: Li
   const users: string[] = []
   const subscriptions: Subscription[] = []
   const failed: Failed[] = []
-  for (const { user, purchases, posted } of lives) {
+  for (const life of lives) {
+    const { user } = life
     try {
-      subscriptions.push(...subscriptionsOf(purchases, posted))
+      subscriptions.push(...subscriptionsOfLife(life))
       users.push(user.id)
     } catch (error) {
       failed.push({ no: user.no, error: error instanceof Error ? error.message : String(error) })

@@ -32,6 +32,18 @@ const SUBSCRIPTION_BIT = 3
 const FIRST_OF_SUBSCRIPTION = 1 << 6
 const FIRST_OF_RENEWAL = 1 << 7
 
+const [USER, RENEWALS, EVER] = [Symbol('user'), Symbol('renewals'), -1]
+
+/** Tells whether a number comes for the first time, each subject by itself. */
+function firstOfEach(): (about: string | symbol, number: number) => boolean {
+  const seen = new Map<string | symbol, Set<number>>()
+  return (about, number) => {
+    const numbers = seen.get(about) ?? new Set()
+    seen.set(about, numbers)
+    return numbers.size < numbers.add(number).size
+  }
+}
+
 /**
  * The bits of `firsts` of each transaction, and of a paid one the time of the paid transaction before it. `transactions` in order of time. By these
  * bits distinct payers and subscriptions are counted without a look at other rows.
@@ -41,14 +53,13 @@ export function relationsOf(
   anchors: Anchors,
 ): Map<Transaction, { firsts: number; paidBefore: number | null }> {
   const found = new Map<Transaction, { firsts: number; paidBefore: number | null }>()
-  const seen = new Set<string>()
-  const isNew = (key: string) => seen.size < seen.add(key).size
+  const isFirst = firstOfEach()
   const of = [anchors.created, anchors.first_trial_or_paid, anchors.first_paid]
   let paidBefore: number | null = null
   for (const transaction of transactions) {
     const at = seconds(transaction.at)
     const { subscription, renewal = null } = transaction.period ?? {}
-    let firsts = renewal !== null && isNew(`r${renewal}`) ? FIRST_OF_RENEWAL : 0
+    let firsts = renewal !== null && isFirst(RENEWALS, renewal) ? FIRST_OF_RENEWAL : 0
     if (!isPaid(transaction)) {
       found.set(transaction, { firsts, paidBefore: null })
       continue
@@ -56,10 +67,11 @@ export function relationsOf(
     for (const [bit, anchor] of of.entries()) {
       const period = anchor === null ? null : periodOf(at, anchor)
       if (period === null) continue
-      if (isNew(`u${bit}.${period}`)) firsts |= 1 << bit
-      if (subscription !== undefined && isNew(`s${bit}.${period}.${subscription}`)) firsts |= 1 << (SUBSCRIPTION_BIT + bit)
+      const ofAnchor = bit * COHORT_DAYS.length + period
+      if (isFirst(USER, ofAnchor)) firsts |= 1 << bit
+      if (subscription !== undefined && isFirst(subscription, ofAnchor)) firsts |= 1 << (SUBSCRIPTION_BIT + bit)
     }
-    if (subscription !== undefined && isNew(`s${subscription}`)) firsts |= FIRST_OF_SUBSCRIPTION
+    if (subscription !== undefined && isFirst(subscription, EVER)) firsts |= FIRST_OF_SUBSCRIPTION
     found.set(transaction, { firsts, paidBefore })
     paidBefore = at
   }

@@ -2,6 +2,7 @@ import { accessEnd, type Link, runEnd, runsOf } from '../subscriptions/access-pe
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { LAST_MS, renewsAt } from '../subscriptions/period.ts'
 import type { TimelineState } from '../subscriptions/timeline.ts'
+import { inSteps } from './in-steps.ts'
 import { lengthsOf } from './lengths.ts'
 import type { Attribution, ChangeCause, ChangeSide, SubscriptionChange } from './rows.ts'
 import { changedAt, dayOf, millionths, type Source, seconds } from './sources.ts'
@@ -62,12 +63,13 @@ const oncePerSecond = (times: number[]): number[] => [...new Map(times.map(at =>
  * from `counts_from` on, because until then a renewal may be reported. The end of a paid run is dated at the end of its access; where billing
  * retry follows, it is a row of its own without a change of sides, which counts once the retry has ended.
  */
-export function changesOf(
+export async function changesOf(
   subscription: Subscription,
   attribution: Attribution,
   sourceOf: (period: KnownPeriod) => Source,
-): SubscriptionChange[] {
+): Promise<SubscriptionChange[]> {
   const { links } = subscription
+  const key = subscriptionKey(subscription)
   const lengthOf = lengthsOf(links.map(({ period }) => period))
   const states = subscription.timeline.map(({ at, state, endedAt }) => ({ at: endedAt ?? at, state, countsFrom: endedAt ? at : null }))
   const runs = runsOf(links).map(run => ({
@@ -119,12 +121,13 @@ export function changesOf(
   )
   let before = NO_SIDE
   const changes: SubscriptionChange[] = []
+  const step = inSteps()
   for (const [happened, instants] of bySecond) {
     const t = instants.at(-1)!
     const { period } = lastLink(t)!
     const after = sideAt(t, period, lastState(t)?.state)
     const countsFrom = delayed.get(happened) ?? null
-    const common = { ...attribution, subscription: subscriptionKey(subscription), happened, after, recorded: seconds(changedAt(period)) }
+    const common = { ...attribution, subscription: key, happened, after, recorded: seconds(changedAt(period)) }
     changes.push({
       ...common,
       counts_from: countsFrom === null ? null : seconds(countsFrom),
@@ -137,6 +140,7 @@ export function changesOf(
     const unchanged = { ...common, cause: 'end', before: after, trials_ended: 0, cancelled: 0 } as const
     for (const { end } of retried.get(happened) ?? []) changes.push({ ...unchanged, counts_from: seconds(end), paid_ended: 1 })
     before = after
+    await step(1)
   }
   return changes
 }

@@ -71,8 +71,12 @@ export const CHANGE_COLUMNS: Column<Change>[] = [
   bigint('recorded'),
 ]
 
+const ofWords = <T>(columns: Column<T>[]) => columns.filter(([, , , isWord]) => isWord)
+
 /** The columns with the number of a word. */
-export const wordColumns = <T>(columns: Column<T>[]): string[] => columns.flatMap(([name, , , isWord]) => (isWord ? [name] : []))
+export const wordColumns = <T>(columns: Column<T>[]): string[] => ofWords(columns).map(([name]) => name)
+
+const [USER_WORDS, TRANSACTION_WORDS, CHANGE_WORDS] = [ofWords(USER_COLUMNS), ofWords(TRANSACTION_COLUMNS), ofWords(CHANGE_COLUMNS)]
 
 /** Every text of the facts that a word stands for. */
 export function textsOf({ user, transactions, changes }: Facts): Set<string> {
@@ -87,15 +91,12 @@ export function textsOf({ user, transactions, changes }: Facts): Set<string> {
   const visit = <T>(columns: Column<T>[], rows: T[]) => {
     for (const row of rows) for (const [, , value] of columns) value(row, numbers)
   }
-  visit(USER_COLUMNS, [user])
-  visit(TRANSACTION_COLUMNS, transactions)
-  visit(CHANGE_COLUMNS, changes)
+  visit(USER_WORDS, [user])
+  visit(TRANSACTION_WORDS, transactions)
+  visit(CHANGE_WORDS, changes)
   return texts
 }
 
-/** The values of a row in the order of the columns, as Postgres shows them in a text. */
-export const factValues = <T>(columns: Column<T>[], row: T, numbers: Numbers): (string | null)[] =>
-  columns.map(([, , value]) => {
-    const found = value(row, numbers)
-    return found === null ? null : String(found)
-  })
+/** The values of a row in the order of the columns. */
+export const factValues = <T>(columns: Column<T>[], row: T, numbers: Numbers): ColumnValue[] =>
+  columns.map(([, , value]) => value(row, numbers))

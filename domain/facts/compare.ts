@@ -2,6 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
 import { UNKNOWN_SUBSCRIPTION } from './fold.ts'
+import { flatMapInSteps, inSteps } from './in-steps.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, contentOf, type FactRow, type Stored, type StoredUser, transactionTable, userTable } from './tables.ts'
 import { findWords } from './words.ts'
@@ -20,16 +21,27 @@ const keyOf = ({ no, content }: StoredUser) => `${no}:${content}`
 const keyOfWanted = (row: FactRow) => keyOf({ no: row.no, content: contentOf(row) })
 
 /** Both lists are sets with repetition: a row that is stored twice and wanted once is buried once. */
-function differenceOf(stored: Stored[], wanted: FactRow[]): Difference {
-  const left = Map.groupBy(stored, keyOf)
-  const added = wanted.filter(row => left.get(keyOfWanted(row))?.pop() === undefined)
+async function differenceOf(stored: Stored[], wanted: FactRow[]): Promise<Difference> {
+  // Nothing to look up: a first fold takes no contents.
+  if (stored.length === 0) return { buried: [], added: wanted }
+  const step = inSteps()
+  const left = new Map<string, Stored[]>()
+  for (const row of stored) {
+    const key = keyOf(row)
+    const alike = left.get(key)
+    if (alike) alike.push(row)
+    else left.set(key, [row])
+    await step(1)
+  }
+  const added = await flatMapInSteps(wanted, row => (left.get(keyOfWanted(row))?.pop() === undefined ? [row] : []))
   return { buried: [...left.values()].flat(), added }
 }
 
 type Wanted = { users: FactRow[]; transactions: FactRow[]; changes: FactRow[] }
 
-function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: Map<string, number>): Wanted {
+async function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: Map<string, number>): Promise<Wanted> {
   const wanted: Wanted = { users: [], transactions: [], changes: [] }
+  const step = inSteps()
   for (const { no, facts } of all) {
     if (!facts) continue
     const numbers: Numbers = {
@@ -37,8 +49,14 @@ function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: M
       subscription: key => (key === null ? null : key === UNKNOWN_SUBSCRIPTION ? 0 : (subscriptions.get(`${no}|${key}`) ?? 0)),
     }
     wanted.users.push({ no, values: factValues(USER_COLUMNS, facts.user, numbers) })
-    for (const row of facts.transactions) wanted.transactions.push({ no, values: factValues(TRANSACTION_COLUMNS, row, numbers) })
-    for (const row of facts.changes) wanted.changes.push({ no, values: factValues(CHANGE_COLUMNS, row, numbers) })
+    for (const row of facts.transactions) {
+      wanted.transactions.push({ no, values: factValues(TRANSACTION_COLUMNS, row, numbers) })
+      await step(1)
+    }
+    for (const row of facts.changes) {
+      wanted.changes.push({ no, values: factValues(CHANGE_COLUMNS, row, numbers) })
+      await step(1)
+    }
   }
   return wanted
 }
@@ -70,15 +88,15 @@ export async function loadBeside(tx: Tx, environment: Environment, generation: n
     transactions: await transactionTable.load(tx, environment, generation, numbers),
     changes: await changeTable.load(tx, environment, generation, numbers),
   }
-  function compare(): Differences {
-    const wanted = rowsOf(all, words, subscriptions)
+  async function compare(): Promise<Differences> {
+    const wanted = await rowsOf(all, words, subscriptions)
     const known = new Set(stored.users.map(keyOf))
     const present = new Set(wanted.users.map(({ no }) => no))
     return {
       users: wanted.users.filter(row => !known.has(keyOfWanted(row))),
       gone: stored.users.map(({ no }) => no).filter(no => !present.has(no)),
-      transactions: differenceOf(stored.transactions, wanted.transactions),
-      changes: differenceOf(stored.changes, wanted.changes),
+      transactions: await differenceOf(stored.transactions, wanted.transactions),
+      changes: await differenceOf(stored.changes, wanted.changes),
     }
   }
   return { texts, words, compare }

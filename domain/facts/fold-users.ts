@@ -2,6 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { FactsOfUser } from './compare.ts'
 import { foldLife } from './fold.ts'
+import { inSteps } from './in-steps.ts'
 import type { Life } from './life.ts'
 import { writeFacts } from './write.ts'
 
@@ -9,16 +10,18 @@ import { writeFacts } from './write.ts'
 export type Unfoldable = { no: number; error: string }
 
 /** The facts of the users that can be folded. The others keep the facts that they have. */
-export function foldLives(lives: Life[]): { folded: FactsOfUser[]; failed: Unfoldable[] } {
+export async function foldLives(lives: Life[]): Promise<{ folded: FactsOfUser[]; failed: Unfoldable[] }> {
   const folded: FactsOfUser[] = []
   const failed: Unfoldable[] = []
+  const step = inSteps()
   for (const life of lives) {
     const { no, id } = life.user
     try {
-      folded.push({ no, user: id, facts: foldLife(life) })
+      folded.push({ no, user: id, facts: await foldLife(life) })
     } catch (error) {
       failed.push({ no, error: error instanceof Error ? error.message : String(error) })
     }
+    await step(1 + life.purchases.length + life.transactions.length)
   }
   return { folded, failed }
 }
@@ -40,7 +43,7 @@ export async function generationsOf(tx: Tx, environment: Environment): Promise<G
  * subscriptions. A user without a life does not exist any more and loses the facts.
  */
 export async function foldUsers(tx: Tx, environment: Environment, numbers: number[], lives: Life[]): Promise<Unfoldable[]> {
-  const { folded, failed } = foldLives(lives)
+  const { folded, failed } = await foldLives(lives)
   const known = new Set(lives.map(({ user }) => user.no))
   const gone = numbers.filter(no => !known.has(no)).map((no): FactsOfUser => ({ no, user: '', facts: null }))
   const all = [...folded, ...gone]

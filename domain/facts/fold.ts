@@ -1,11 +1,12 @@
-import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
+import type { Subscription } from '../subscriptions/lineages.ts'
 import { type Anchors, anchorsOf, isPaid, relationsOf } from './anchors.ts'
 import { changesOf } from './changes.ts'
-import type { Life, Origin } from './life.ts'
+import { flatMapInSteps } from './in-steps.ts'
+import { type Life, type Origin, subscriptionsOfLife } from './life.ts'
 import { furtherParts, statedParts } from './refunds.ts'
-import type { Attribution, Facts, TransactionFact, UserFact } from './rows.ts'
+import type { Attribution, Facts, SubscriptionChange, TransactionFact, UserFact } from './rows.ts'
 import { screensOf } from './screens.ts'
-import { dayOf, type Source, seconds, sourceOfPeriod } from './sources.ts'
+import { dayOf, type Source, type Sources, seconds, sourcesOf } from './sources.ts'
 import { type LoneRefund, type Transaction, transactionsOf } from './transactions.ts'
 
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
@@ -18,16 +19,17 @@ const keyOf = ({ source }: Transaction) =>
  * The facts of one user, from everything that is known of the user. Access, status and figures share the same state machine
  * (`domain/subscriptions`). A change of these rules raises FOLD_VERSION. Throws a RangeError for an amount that no fact can hold.
  */
-export function foldLife(life: Life): Facts {
+export async function foldLife(life: Life): Promise<Facts> {
   const { user } = life
-  const subscriptions = subscriptionsOf(life.purchases, life.posted)
-  const { transactions: unordered, lone } = transactionsOf(life, subscriptions)
+  const subscriptions = subscriptionsOfLife(life)
+  const sources = sourcesOf(life)
+  const { transactions: unordered, lone } = await transactionsOf(life, subscriptions, sources)
   const transactions = unordered.sort(inOrder)
   const anchors = anchorsOf(user.created, transactions)
   const relations = relationsOf(transactions, anchors)
   const screens = screensOf(transactions, life.screens)
   const attribution: Attribution = { media: user.media, campaign: user.campaign }
-  const rows = transactions.flatMap(transaction => {
+  const rows = await flatMapInSteps(transactions, transaction => {
     const { firsts, paidBefore } = relations.get(transaction)!
     const fact: TransactionFact = {
       ...common(transaction.source, screens.get(transaction) ?? null, attribution, anchors),
@@ -40,13 +42,14 @@ export function foldLife(life: Life): Facts {
   return {
     user: userOf(user, anchors, transactions),
     transactions: [...rows, ...lone.map(one => loneRefund(one, attribution, anchors))],
-    changes: changesOfAll(life, subscriptions, attribution),
+    changes: await changesOfAll(subscriptions, attribution, sources),
   }
 }
 
-function changesOfAll(life: Life, subscriptions: Subscription[], attribution: Attribution) {
-  const events = new Map(life.transactions.map(event => [event.id, event]))
-  return subscriptions.flatMap(subscription => changesOf(subscription, attribution, period => sourceOfPeriod(period, life.user, events)))
+async function changesOfAll(subscriptions: Subscription[], attribution: Attribution, sources: Sources): Promise<SubscriptionChange[]> {
+  const changes: SubscriptionChange[][] = []
+  for (const subscription of subscriptions) changes.push(await changesOf(subscription, attribution, sources.ofPeriod))
+  return changes.flat()
 }
 
 /** What a transaction and its refunds have in common. */

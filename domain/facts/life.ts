@@ -1,3 +1,4 @@
+import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
 import type { PostedFact } from '../subscriptions/posted.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Place } from './rows.ts'
@@ -49,4 +50,13 @@ export type Life = {
   /** The same events and those about one-time purchases, with all that is stated. */
   transactions: PostedTransaction[]
   screens: ScreenSeen[]
+}
+
+const computed = new WeakMap<Life, Subscription[]>()
+
+/** Computed once, for what is stored with the customer and for the facts. Throws what `subscriptionsOf` throws. */
+export function subscriptionsOfLife(life: Life): Subscription[] {
+  const found = computed.get(life) ?? subscriptionsOf(life.purchases, life.posted)
+  computed.set(life, found)
+  return found
 }

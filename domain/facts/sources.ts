@@ -2,7 +2,7 @@ import { scaled } from '../decimal.ts'
 import { compareAmounts, defaultProceeds, times } from '../events/money.ts'
 import type { KnownPeriod } from '../subscriptions/lineages.ts'
 import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
-import type { Origin, PostedTransaction } from './life.ts'
+import type { Life, Origin, PostedTransaction } from './life.ts'
 import type { Place } from './rows.ts'
 
 export const seconds = (ms: number): number => Math.floor(ms / 1000)
@@ -93,12 +93,25 @@ export function sourceOfEvent(
   }
 }
 
-/** The source of a period of a subscription. */
-export function sourceOfPeriod(period: KnownPeriod, user: Origin, events: Map<string, PostedTransaction>): Source {
-  if (period.purchase) return sourceOfPurchase(period.purchase, user)
-  const event = events.get(period.fact.id)
-  if (!event) throw new Error('the event of a period was not read')
-  return sourceOfEvent(event, user, { isRecurring: true, isLoyal: false })
+/** The sources of a user's purchases and of the periods of the subscriptions. Each is computed once: transactions and changes ask for the same. */
+export type Sources = { ofPurchase: (purchase: PurchaseRow) => Source; ofPeriod: (period: KnownPeriod) => Source }
+
+export function sourcesOf({ user, transactions }: Pick<Life, 'user' | 'transactions'>): Sources {
+  const events = new Map(transactions.map(event => [event.id, event]))
+  const sources = new Map<PurchaseRow | PostedTransaction, Source>()
+  function once<T extends PurchaseRow | PostedTransaction>(of: T, compute: (of: T) => Source): Source {
+    const found = sources.get(of) ?? compute(of)
+    sources.set(of, found)
+    return found
+  }
+  const ofPurchase = (purchase: PurchaseRow) => once(purchase, one => sourceOfPurchase(one, user))
+  function ofPeriod(period: KnownPeriod): Source {
+    if (period.purchase) return ofPurchase(period.purchase)
+    const event = events.get(period.fact.id)
+    if (!event) throw new Error('the event of a period was not read')
+    return once(event, one => sourceOfEvent(one, user, { isRecurring: true, isLoyal: false }))
+  }
+  return { ofPurchase, ofPeriod }
 }
 
 /** When the purchase or event behind the period was changed last, in ms. */

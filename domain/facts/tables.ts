@@ -1,7 +1,8 @@
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { CHANGE_COLUMNS, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
+import { CHANGE_COLUMNS, type ColumnValue, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
+import { inSteps } from './in-steps.ts'
 
 /** `key`: names a row within its environment and generation. `words`: the columns with the number of a word. */
 export type StoredTable = { name: string; key: string; isTombstone: string; words: string[] }
@@ -11,11 +12,14 @@ export const FACT_TABLES: readonly StoredTable[] = [
   { name: 'subscription_changes', key: 'id', isTombstone: 'cause is null', words: wordColumns(CHANGE_COLUMNS) },
 ]
 
+/** Of one statement: a user with a long history has tens of thousands. */
+const ROWS_AT_ONCE = 2_000
+
 type Columns = readonly (readonly [name: string, type: string, ...unknown[]])[]
 /** A row in the order of the columns. `no`: of its user. */
-export type FactRow = { no: number; values: (string | null)[] }
+export type FactRow = { no: number; values: ColumnValue[] }
 
-/** The values as one text: quicker to read and to compare than one by one. No value is empty or contains a comma, but for the id of an event, the last. */
+/** The values as one text, as Postgres shows them: quicker to read and to compare than one by one. No value is empty or contains a comma, but for the id of an event, the last. */
 export const contentOf = ({ values }: FactRow): string => values.join()
 const contentSql = (columns: Columns) => `array_to_string(array[${columns.map(([name]) => `f.${name}::text`).join(', ')}], ',', '')`
 
@@ -38,6 +42,15 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: C
     where environment = $1 and generation = $2 and id in (select unnest($4::bigint[]))`
   const add = `insert into ${table} (environment, generation, seq, user_no, ${names(columns)})
     select $1, $2, $3, t.* from unnest($4::bigint[], ${arrays(columns, 5)}) t`
+  async function addSome(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
+    const values: (string | null)[] = []
+    const step = inSteps()
+    for (const i of columns.keys()) {
+      values.push(arrayOf(rows, row => row.values[i] ?? null))
+      await step(rows.length / columns.length)
+    }
+    await tx.query({ name: `add-${table}`, text: add, values: [environment, generation, seq, rows.map(({ no }) => no), ...values] })
+  }
   return {
     load: async (tx: Tx, environment: Environment, generation: number, users: number[]): Promise<Stored[]> =>
       (await tx.query<Stored>({ name: `load-${table}`, text: load, values: [environment, generation, users] })).rows,
@@ -46,9 +59,8 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: C
       if (ids.length > 0) await tx.query({ name: `bury-${table}`, text: bury, values: [environment, generation, seq, ids] })
     },
     async add(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
-      if (rows.length === 0) return
-      const values = columns.map((_, i) => arrayOf(rows, row => row.values[i] ?? null))
-      await tx.query({ name: `add-${table}`, text: add, values: [environment, generation, seq, rows.map(({ no }) => no), ...values] })
+      for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
+        await addSome(tx, environment, generation, seq, rows.slice(from, from + ROWS_AT_ONCE))
     },
   }
 }

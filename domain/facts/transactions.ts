@@ -3,10 +3,11 @@ import { type Link, runsOf } from '../subscriptions/access-periods.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { inSteps } from './in-steps.ts'
 import type { Life, PostedTransaction } from './life.ts'
 import { creditsOfPurchase, type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
 import type { TransactionKind } from './rows.ts'
-import { type Source, sourceOfEvent, sourceOfPeriod, sourceOfPurchase } from './sources.ts'
+import { type Source, type Sources, sourceOfEvent } from './sources.ts'
 
 type Run = Link<KnownPeriod>[]
 
@@ -60,10 +61,11 @@ function nextPaid(run: Run): (number | null)[] {
 /** `isLoyal`: the period begins after 365 paid days of its subscription. */
 type Find = (period: KnownPeriod, isLoyal: boolean) => Pick<Transaction, 'source' | 'refunds' | 'credits'>
 
-function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
+async function ofSubscription(subscription: Subscription, find: Find): Promise<Transaction[]> {
   const transactions: Transaction[] = []
   let paidMs = 0
   let isFirstPaidRun = true
+  const step = inSteps()
   for (const run of runsOf(subscription.links)) {
     let paid = 0
     let trial: Transaction | null = null
@@ -91,6 +93,7 @@ function ofSubscription(subscription: Subscription, find: Find): Transaction[] {
       if (period.trial) trial = transaction
       if (period.paid) paidMs += ends - period.begins
       transactions.push(transaction)
+      await step(1)
     }
     if (paid > 0) isFirstPaidRun = false
   }
@@ -116,10 +119,11 @@ const keyOf = ({ platform, transaction }: PostedTransaction) => (transaction ===
 export type LoneRefund = { source: Source; refund: Refund; isRecurring: boolean }
 
 /** The transactions of a user, in no order, and refunds of unknown ones. A free one-time purchase and what a family shares count nowhere. */
-export function transactionsOf(
+export async function transactionsOf(
   { user, purchases, transactions: events }: Life,
   subscriptions: Subscription[],
-): { transactions: Transaction[]; lone: LoneRefund[] } {
+  sources: Sources,
+): Promise<{ transactions: Transaction[]; lone: LoneRefund[] }> {
   const byId = new Map(events.map(event => [event.id, event]))
   const refundsByKey = Map.groupBy(
     events.filter(({ name }) => REFUNDS.has(name)),
@@ -137,23 +141,25 @@ export function transactionsOf(
     )
   }
   const ofPurchase = (purchase: PurchaseRow) => ({
-    source: sourceOfPurchase(purchase, user),
+    source: sources.ofPurchase(purchase),
     refunds: refundsOfPurchase(purchase),
     credits: creditsOfPurchase(purchase),
   })
   const find: Find = (period, isLoyal) => {
     if (period.purchase) return ofPurchase(period.purchase)
     const event = byId.get(period.fact.id)
-    if (!event) return { source: sourceOfPeriod(period, user, byId), refunds: [], credits: [] }
-    const source = sourceOfEvent(event, user, { isRecurring: true, isLoyal })
+    if (!event) throw new Error('the event of a period was not read')
+    const source = isLoyal ? sourceOfEvent(event, user, { isRecurring: true, isLoyal }) : sources.ofPeriod(period)
     return { source, refunds: refundsOfEvent(event, source, period.refunds), credits: [] }
   }
   const ofSale = (event: PostedTransaction) => {
     const source = sourceOfEvent(event, user, { isRecurring: false, isLoyal: false })
     return { source, refunds: refundsOfEvent(event, source, []) }
   }
+  const recurring: Transaction[][] = []
+  for (const subscription of subscriptions) recurring.push(await ofSubscription(subscription, find))
   const transactions = [
-    ...subscriptions.flatMap(subscription => ofSubscription(subscription, find)),
+    ...recurring.flat(),
     ...purchases
       .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
       .map(purchase => ({ purchase, ...ofPurchase(purchase) }))

@@ -38,7 +38,7 @@ const idsOf = (rows: Stored[]): string[] => rows.map(({ id }) => id)
  */
 export async function writeFacts(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]): Promise<boolean> {
   const { texts, words, compare } = await loadBeside(tx, environment, generation, all)
-  const before = compare()
+  const before = await compare()
   if (differingUsers(before).size === 0) return false
   const seq = await nextSeq(tx, environment)
   // All found again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
@@ -48,7 +48,7 @@ export async function writeFacts(tx: Tx, environment: Environment, generation: n
   await addLengths(tx, environment, all)
   const isAsBefore = texts.every(text => words.get(text) === found.get(text))
   for (const [text, no] of found) words.set(text, no)
-  const { users, gone, transactions, changes } = isAsBefore ? before : compare()
+  const { users, gone, transactions, changes } = isAsBefore ? before : await compare()
   await userTable.bury(tx, environment, generation, seq, gone)
   await userTable.store(tx, environment, generation, seq, users)
   await transactionTable.bury(tx, environment, generation, seq, idsOf(transactions.buried))

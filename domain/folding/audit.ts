@@ -64,11 +64,11 @@ async function compareAnew(tx: Tx, environment: Environment, numbers: number[]):
     environment,
     rows.map(({ no }) => no),
   )
-  const { folded, failed } = foldLives(lives)
+  const { folded, failed } = await foldLives(lives)
   const { generation } = await generationsOf(tx, environment)
   const { compare } = await loadBeside(tx, environment, generation, folded)
   // A user who cannot be folded and is not set aside has facts that no fold has written.
-  const differing = new Set([...differingUsers(compare()), ...failed.map(({ no }) => no)])
+  const differing = new Set([...differingUsers(await compare()), ...failed.map(({ no }) => no)])
   const users = lives.flatMap(({ user: { no, id } }) => (differing.has(no) ? [{ environment, no, id }] : []))
   return { compared: lives.length, drifted: users }
 }

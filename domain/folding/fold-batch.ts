@@ -7,7 +7,7 @@ import { readLives } from '../facts/read-lives.ts'
 import { lockUsers } from '../users/user.ts'
 
 /** Users of one transaction. */
-const AT_ONCE = 500
+export const AT_ONCE = 500
 
 type Marked = { no: number; id: string | null }
 
@@ -53,21 +53,34 @@ export async function setUsersAside(tx: Tx, environment: Environment, folded: nu
     })
 }
 
-/** `folded`: how many users; `isFull`: there may be more marks. */
-export type FoldedBatch = { folded: number; isFull: boolean; failed: Unfoldable[] }
+/** `folded`: how many users; `skipped`: users whom somebody else had locked; `isFull`: there may be more marks. */
+export type FoldedBatch = { folded: number; skipped: number; isFull: boolean; failed: Unfoldable[] }
 
 /** One of `of` parts of an environment's users, which are folded beside each other. */
 type Part = { part: number; of: number }
 const WHOLE: Part = { part: 0, of: 1 }
 
-async function foldMarked(tx: Tx, environment: Environment, limit: number, waits: boolean, { part, of }: Part): Promise<FoldedBatch> {
+/** Folds the users of the oldest marks. `waits`: also for those whom somebody else has locked. */
+export async function foldMarked(
+  tx: Tx,
+  environment: Environment,
+  limit: number,
+  waits: boolean,
+  { part, of }: Part = WHOLE,
+): Promise<FoldedBatch> {
   const { rows: oldest } = await tx.query<{ no: number }>({ name: 'oldest-marks', text: OLDEST, values: [environment, limit, of, part] })
   const numbers = oldest.map(({ no }) => no)
-  return { ...(await foldNumbers(tx, environment, numbers, waits)), isFull: oldest.length === limit }
+  const { folded, failed } = await foldNumbers(tx, environment, numbers, waits)
+  return { folded, skipped: numbers.length - folded, isFull: oldest.length === limit, failed }
 }
 
 /** Folds marked users: what is stored with the customer where the mark says so, and the facts. Both from one read of the history. */
-async function foldNumbers(tx: Tx, environment: Environment, numbers: number[], waits: boolean): Promise<Omit<FoldedBatch, 'isFull'>> {
+async function foldNumbers(
+  tx: Tx,
+  environment: Environment,
+  numbers: number[],
+  waits: boolean,
+): Promise<Pick<FoldedBatch, 'folded' | 'failed'>> {
   if (numbers.length === 0) return { folded: 0, failed: [] }
   const { rows: marked } = await tx.query<Marked>({ name: 'marked-users', text: NAMED, values: [environment, numbers] })
   const locked = (await lockMarked(tx, environment, marked, waits)).map(({ no }) => no)
@@ -103,26 +116,10 @@ export async function foldParts(pool: Pool, environment: Environment): Promise<F
   const batches = await Promise.all(parts)
   return {
     folded: batches.reduce((sum, { folded }) => sum + folded, 0),
+    skipped: batches.reduce((sum, { skipped }) => sum + skipped, 0),
     isFull: batches.some(({ isFull }) => isFull),
     failed: batches.flatMap(({ failed }) => failed),
   }
-}
-
-/** Folds up to `limit` marked users, and waits for those that somebody else folds at this moment. True: no mark is left that was there before. */
-export async function drainMarks(pool: Pool, environment: Environment, limit: number): Promise<boolean> {
-  const { rowCount } = await pool.query({
-    name: 'has-marks',
-    text: 'select 1 from stale_users where environment = $1 limit 1',
-    values: [environment],
-  })
-  if (!rowCount) return true
-  for (let left = limit; left > 0; ) {
-    const most = Math.min(left, AT_ONCE)
-    const { folded, isFull } = await transaction(pool, tx => foldMarked(tx, environment, most, true, WHOLE))
-    if (!isFull) return true
-    left -= folded
-  }
-  return false
 }
 
 // Ids as an ordered range: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
@@ -146,25 +143,4 @@ export async function foldUsersWithin(tx: Tx, environment: Environment, users: r
 export async function foldUsersFirst(pool: Pool, environment: Environment, users: readonly string[], listing: Db = pool): Promise<void> {
   const numbers = await staleAmong(listing, environment, users)
   if (numbers.length > 0) await transaction(pool, tx => foldNumbers(tx, environment, numbers, true))
-}
-
-/** Marked users that a read of many users folds first. */
-const READ_FIRST = 2_000
-
-const BEHIND = 'select count(*)::int as users from stale_users where environment = $1'
-
-/** Folds up to 2,000 marked users before many are read; gives the number of users that are still marked when there were more. */
-export async function foldForList(pool: Pool, environment: Environment): Promise<number> {
-  if (await drainMarks(pool, environment, READ_FIRST)) return 0
-  const { rows } = await pool.query<{ users: number }>({ name: 'count-marks', text: BEHIND, values: [environment] })
-  return rows[0]!.users
-}
-
-/** Folds every user who is marked now. `beat` is called between the transactions. */
-export async function foldPresent(pool: Pool, environment: Environment, beat: () => Promise<unknown> = async () => {}): Promise<void> {
-  const { rows } = await pool.query<{ users: number }>({ name: 'count-marks', text: BEHIND, values: [environment] })
-  for (let left = rows[0]!.users; left > 0; left -= AT_ONCE) {
-    if (await drainMarks(pool, environment, Math.min(left, AT_ONCE))) return
-    await beat()
-  }
 }

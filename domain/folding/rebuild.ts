@@ -64,7 +64,7 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
     [],
     users.map(({ id }) => id),
   )
-  const { folded, failed } = foldLives(await readLives(tx, environment, numbers))
+  const { folded, failed } = await foldLives(await readLives(tx, environment, numbers))
   await writeFacts(tx, environment, state.building, folded)
   // One user who cannot be folded must not keep the others at the rules of an earlier version. The user's former facts stay until a fold succeeds.
   if (failed.length > 0) {

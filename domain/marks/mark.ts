@@ -12,8 +12,8 @@ export const FOLD_VERSION = 8
 /** Announces that users of an environment were marked. The payload is the environment. */
 export const FACTS_CHANNEL = 'facts'
 
-/** Tells the workers after the commit that users of the environment were marked. */
-export const announceMarks = (tx: Tx, environment: Environment): void => notifyAfterCommit(tx, FACTS_CHANNEL, String(environment))
+/** Tells the workers after the commit, or at once where `db` is the pool, that users of the environment are marked. */
+export const announceMarks = (db: Db, environment: Environment): void => notifyAfterCommit(db, FACTS_CHANNEL, String(environment))
 
 // Ids and numbers as ordered ranges: for an equality, every index of the environment looks as good to a plan that was made while it had no users.
 const NUMBERS = `unnest($2::text[]) k(id)

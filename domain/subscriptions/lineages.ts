@@ -29,10 +29,14 @@ type Sources = { user: string; platform: string; lineage: string; purchases: Pur
 
 function groupByLineage(purchases: PurchaseRow[], posted: PostedFact[]): Sources[] {
   const groups = new Map<string, Sources>()
-  const groupOf = (user: string, platform: string, lineage: string) => {
+  // Mostly all of one lineage come one after the other.
+  let last: Sources | null = null
+  const groupOf = (user: string, platform: string, lineage: string): Sources => {
+    if (last?.lineage === lineage && last.platform === platform && last.user === user) return last
     const key = JSON.stringify([user, platform, lineage])
     const group = groups.get(key) ?? { user, platform, lineage, purchases: [], posted: [] }
     groups.set(key, group)
+    last = group
     return group
   }
   for (const purchase of purchases) {

@@ -37,20 +37,23 @@ const changesOf = ({ auto_renew_changes: changes, auto_renew_off_at: offAt }: Pu
 export const isTrialPurchase = ({ amount, period_type, is_family_shared }: PurchaseRow): boolean =>
   compareAmounts(amount, '0') === 0 && (period_type !== 'normal' || is_family_shared)
 
-export const periodOf = (purchase: PurchaseRow): RecordedPeriod => ({
-  begins: Date.parse(purchase.purchased_at),
-  expires: parseTime(purchase.expires_at),
-  trial: isTrialPurchase(purchase),
-  paid: !isTrialPurchase(purchase),
-  autoRenewing: purchase.auto_renewing,
-  autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
-  autoRenewChanges: changesOf(purchase),
-  offCause: purchase.off_cause,
-  isNewBuy: purchase.is_new_buy,
-  retryAt: parseTime(purchase.billing_retry_at),
-  graceUntil: parseTime(purchase.grace_period_expires_at),
-  refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,
-  endStated: false,
-  statedUntil: purchase.is_connected ? (parseTime(purchase.stated_until) ?? -LAST_MS) : null,
-  purchase,
-})
+export function periodOf(purchase: PurchaseRow): RecordedPeriod {
+  const isTrial = isTrialPurchase(purchase)
+  return {
+    begins: Date.parse(purchase.purchased_at),
+    expires: parseTime(purchase.expires_at),
+    trial: isTrial,
+    paid: !isTrial,
+    autoRenewing: purchase.auto_renewing,
+    autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
+    autoRenewChanges: changesOf(purchase),
+    offCause: purchase.off_cause,
+    isNewBuy: purchase.is_new_buy,
+    retryAt: parseTime(purchase.billing_retry_at),
+    graceUntil: parseTime(purchase.grace_period_expires_at),
+    refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,
+    endStated: false,
+    statedUntil: purchase.is_connected ? (parseTime(purchase.stated_until) ?? -LAST_MS) : null,
+    purchase,
+  }
+}

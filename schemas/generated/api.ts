@@ -3674,6 +3674,7 @@ export interface components {
             parameters: components["schemas"]["AnalyticsExplainedParameters"];
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsFormula: {
             words: string;
@@ -3840,6 +3841,7 @@ export interface components {
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsCohort: {
             label: string;
@@ -3952,6 +3954,7 @@ export interface components {
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsLtvSegment: {
             code: string;
@@ -3994,6 +3997,7 @@ export interface components {
             conversion_rate: number;
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsCohortsMeta: {
             /** @enum {string} */
@@ -4007,6 +4011,7 @@ export interface components {
             revenue_types: components["schemas"]["AnalyticsLabel"][];
             segmentations: components["schemas"]["AnalyticsLabel"][];
             filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsLtvMeta: {
             /** @enum {string} */
@@ -4016,6 +4021,7 @@ export interface components {
             modes: components["schemas"]["AnalyticsLabel"][];
             segmentations: components["schemas"]["AnalyticsLabel"][];
             filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsInsights: {
             /** @enum {string} */
@@ -4042,6 +4048,7 @@ export interface components {
             is_insufficient_data: boolean;
             summary: string;
             insights: components["schemas"]["AnalyticsInsight"][];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsInsight: {
             /** @enum {string} */
@@ -4321,6 +4328,7 @@ export interface components {
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
+            behind?: components["schemas"]["AnalyticsBehind"];
             /** @description Start of the first bucket that can still change without a new fact, by time alone. */
             incomplete_from: number | null;
         };
@@ -4343,6 +4351,11 @@ export interface components {
         };
         /** @description Transactions in a currency without any rate; they count, but not as money. Left out when there are none. */
         AnalyticsUnconverted: components["schemas"]["UnconvertedMoney"][];
+        /**
+         * @description So many users have changes that are recorded and not yet in the answer, counted up to 10,000. A question waits at most 200 ms for them; workers go on with the rest. Left out when there are none.
+         * @example 3
+         */
+        AnalyticsBehind: number;
         AnalyticsChartMeta: {
             /** @enum {string} */
             object: "analytics_chart_meta";
@@ -4360,6 +4373,7 @@ export interface components {
             units_available: ("hour" | "day" | "week" | "month")[];
             segmentations: components["schemas"]["AnalyticsLabel"][];
             filter_conditions: components["schemas"]["AnalyticsFilterCondition"][];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         AnalyticsLabel: {
             code: string;
@@ -6229,6 +6243,7 @@ export interface components {
             data: components["schemas"]["ExperimentSummary"][];
             /** @description Transactions in a currency without any rate; they count, but not as money. Left out when there are none. */
             unconverted?: components["schemas"]["UnconvertedMoney"][];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         UnconvertedMoney: {
             currency: string;
@@ -8368,6 +8383,7 @@ export interface components {
                 period: components["schemas"]["ScreenAnalyticsPeriod"];
             };
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         ScreensOverviewKpis: {
             views: components["schemas"]["ScreenKpi"];
@@ -8392,6 +8408,7 @@ export interface components {
                 };
             };
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            behind?: components["schemas"]["AnalyticsBehind"];
         };
         OneScreenKpis: {
             purchases: components["schemas"]["ScreenKpi"];
@@ -9756,7 +9773,7 @@ export interface components {
         Location: string;
         /** @description Present when this is the stored answer of an earlier request with the same `Idempotency-Key`. */
         "Idempotency-Replayed": "true";
-        /** @description Present when posted events of so many users are stored and not yet in what is shown of them: status, subscriptions and payments. Up to 2,000 users are brought up to date before the answer. */
+        /** @description Present when changes of so many users are recorded and not yet in what is shown of them, counted up to 10,000. Lists of customers and segments bring up to 2,000 users up to date before the answer; figures do so for at most 200 ms. */
         "X-Facts-Behind": number;
         /** @description Present when the cursor named no row and this is the first page. */
         "X-Qon-Pagination-Restarted": "true";
@@ -12870,6 +12887,7 @@ export interface operations {
                     "RateLimit-Limit": components["headers"]["RateLimit-Limit"];
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {
@@ -14275,6 +14293,7 @@ export interface operations {
                     "RateLimit-Remaining": components["headers"]["RateLimit-Remaining"];
                     "RateLimit-Reset": components["headers"]["RateLimit-Reset"];
                     "X-Qon-Pagination-Restarted": components["headers"]["X-Qon-Pagination-Restarted"];
+                    "X-Facts-Behind": components["headers"]["X-Facts-Behind"];
                     [name: string]: unknown;
                 };
                 content: {

@@ -22,7 +22,7 @@ const replicas = replicasOf({
   onAnswer: by => console.log(by),
   onError: error => console.log(error.message),
 })
-const access = { pool, scanning, replicas, proceedsRates: proceedsRates({}) }
+const access = { pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 }
 await withFacts(access, Number(ENVIRONMENT), source => source.query({ text: 'select 1 as one' }))
 await replicas.close()
 await Promise.all([pool.end(), scanning.end()])

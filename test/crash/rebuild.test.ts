@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { dropOldGenerations } from '../../domain/facts/retention.ts'
-import { drainMarks } from '../../domain/folding/fold-batch.ts'
+import { drainMarks } from '../../domain/folding/drain.ts'
 import { rebuildFacts } from '../../domain/folding/rebuild.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { FROZEN, launch } from '../harness/process.ts'

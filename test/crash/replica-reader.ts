@@ -9,5 +9,5 @@ const pool = connect({ url })
 const scanning = connect({ url, scans: true })
 const onError = (error: Error) => console.log(error.message)
 const replicas = replicasOf({ pool: scanning, folder, memory: '384MB', from: 0, onAnswer: by => console.log(by), onError })
-const access = { pool, scanning, replicas, proceedsRates: proceedsRates({}) }
+const access = { pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 }
 while (true) await withFacts(access, Number(ENVIRONMENT), source => source.query({ text: 'select 1 as one' }))

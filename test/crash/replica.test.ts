@@ -67,7 +67,11 @@ async function readFrom(place: string) {
     onError: error => errors.push(error.message),
   })
   try {
-    return { rows: await rowsOf({ pool: api.pool, scanning, replicas, proceedsRates: proceedsRates({}) }), answers, errors }
+    return {
+      rows: await rowsOf({ pool: api.pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 }),
+      answers,
+      errors,
+    }
   } finally {
     await replicas.close()
   }

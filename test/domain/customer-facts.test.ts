@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recount } from '../../domain/customers/recount.ts'
-import { drainMarks } from '../../domain/folding/fold-batch.ts'
+import { drainMarks } from '../../domain/folding/drain.ts'
 import { refold } from '../../domain/purchases/refold.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'

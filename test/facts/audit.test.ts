@@ -1,7 +1,7 @@
 import { type LogFn, pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { auditFacts } from '../../domain/folding/audit.ts'
-import { drainMarks } from '../../domain/folding/fold-batch.ts'
+import { drainMarks } from '../../domain/folding/drain.ts'
 import { FOLD_VERSION } from '../../domain/marks/mark.ts'
 import { connect } from '../../store/connect.ts'
 import { startFactAudit } from '../../workers/fact-audit.ts'

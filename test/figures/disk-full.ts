@@ -47,7 +47,7 @@ const replicas = replicasOf({
   onError: error => errors.push(error.message),
 })
 const soldOf = async (replicas: Replicas | null): Promise<string> => {
-  const [row] = await withFacts({ pool, scanning, replicas, proceedsRates: proceedsRates({}) }, environment, soldBy)
+  const [row] = await withFacts({ pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 }, environment, soldBy)
   return `${row!.sales} for ${row!.money}`
 }
 const filesLeft = async () => (await readdir(folder)).filter(name => /\.(duckdb|wal|csv)$/.test(name))

@@ -65,7 +65,7 @@ test(`the values of insights into any history are those of the witness: ${HISTOR
     const expected = stable(history, world => insightValues(world, days))
     if (expected === null) return
     for (const [driver, access] of accesses) {
-      const measured = await measurePeriod(access, isSandbox ? project.sandboxEnvironment : project.production, history.now, days)
+      const { measured } = await measurePeriod(access, isSandbox ? project.sandboxEnvironment : project.production, history.now, days)
       expect(shownValues(measured), `${driver}: ${days} days of ${JSON.stringify(statements, null, 1)}`).toEqual(expected)
     }
   }

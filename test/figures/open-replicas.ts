@@ -29,7 +29,7 @@ function openingReplicas({ pool, scanning, folder }: { pool: Pool; scanning: Poo
     })
     opened.push(replicas)
     return {
-      access: { pool, scanning, replicas, proceedsRates: proceedsRates({}) },
+      access: { pool, scanning, replicas, proceedsRates: proceedsRates({}), drainMs: 60_000 },
       answers,
       fallbacks,
       errors,

@@ -2,7 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { CHART_NAMES, CHARTS } from '../../domain/figures/chart-table.ts'
-import { drainMarks } from '../../domain/folding/fold-batch.ts'
+import { drainMarks } from '../../domain/folding/drain.ts'
 import { anchorOf } from '../../web/generate/markdown.ts'
 import { generatePages } from '../../web/generate.ts'
 import { startApi, type TestApi } from '../harness/api.ts'

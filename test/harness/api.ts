@@ -126,6 +126,8 @@ export type TestApiOptions = {
   s3?: TestS3
   /** For one question to facts. */
   factsLimitMs?: number
+  /** For what a question folds before it reads; a minute unless given, because tests expect everything that they have told. */
+  drainMs?: number
   /** Called with a pool of the new database before the API connects to it. */
   beforeConnecting?: (pool: Pool) => Promise<unknown>
   /** Gets the log of the API. */
@@ -200,6 +202,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
     facts: {
       ...{ pool, scanning, replicas: null as Replicas | null, proceedsRates: options.proceedsRates ?? proceedsRates({}) },
       ...(options.factsLimitMs !== undefined && { limitMs: options.factsLimitMs }),
+      drainMs: options.drainMs ?? 60_000,
     },
     secrets,
     storage,

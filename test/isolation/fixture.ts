@@ -1,6 +1,6 @@
 import { expect } from 'vitest'
 import { scanAlerts } from '../../domain/alerts/scan.ts'
-import { drainMarks } from '../../domain/folding/fold-batch.ts'
+import { drainMarks } from '../../domain/folding/drain.ts'
 import type { TestApi, TestProjectKeys } from '../harness/api.ts'
 import type { Answer } from '../harness/client.ts'
 import { type Described, operations } from '../harness/described.ts'

@@ -9,11 +9,11 @@ import { lineageInMemory } from './telling.ts'
 const PLACE = { country: null, app_version: null, locale: null }
 const USER: Origin = { ...PLACE, no: 1, id: 'u', created: at(0), platform: null, media: null, campaign: null, ad_set: null, ad: null }
 
-test('auto-renew that is switched off and on again counts as off meanwhile', () => {
+test('auto-renew that is switched off and on again counts as off meanwhile', async () => {
   const lineage = lineageInMemory({ isConnected: true })
   for (const said of STORIES.find(({ name }) => name === 'off, on, renew')!.notifications) lineage.record(said, at(34))
   const [subscription] = subscriptionsOf([...lineage.purchases.values()], [])
-  const changes = changesOf(subscription!, { media: null, campaign: null }, ({ purchase }) => sourceOfPurchase(purchase!, USER))
+  const changes = await changesOf(subscription!, { media: null, campaign: null }, ({ purchase }) => sourceOfPurchase(purchase!, USER))
   const time = (second: number) => new Date(second * 1000).toISOString().replace('.000', '')
   expect(changes.map(({ happened, cause, after }) => [time(happened), cause, after.renewing, after.amount])).toEqual([
     [iso(0), 'begin', true, 9_990_000n],

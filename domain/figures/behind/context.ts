@@ -12,7 +12,7 @@ import { numbersOfValues } from '../restriction.ts'
 import { coefficientsOf, type NumberAsked, type SegmentValues } from './number.ts'
 
 /** The context of the statements behind a number: restricted to its segment, which `segment` spells out. */
-export type NumberContext = { context: ScanContext; segment: SegmentValues | null }
+export type NumberContext = { context: ScanContext; segment: SegmentValues | null; behind: number }
 
 /** Replicas do not have what tells where a fact comes from. */
 export const withNumber = <T>(
@@ -24,12 +24,13 @@ export const withNumber = <T>(
   withFacts({ ...access, replicas: null }, environment, async source => {
     const context = await scanContext(access, environment, source, asked.question)
     const { segmentation } = asked.question
-    if (asked.segment === null || segmentation === null) return work({ context, segment: null })
+    const { behind } = source
+    if (asked.segment === null || segmentation === null) return work({ context, segment: null, behind })
     const segment = await segmentValues(context, asked, asked.segment, segmentation)
     const { code, values, isRest } = segment
     const words = { products: context.products, numbers: await source.numbersOf(values) }
     const restriction = { ...context.restriction, segment: { code, numbers: numbersOfValues(code, values, words), isRest } }
-    return work({ context: { ...context, restriction }, segment })
+    return work({ context: { ...context, restriction }, segment, behind })
   })
 
 /** Whether any fact of the environment has the value. */

@@ -24,11 +24,12 @@ export type Explanation = NumberSums & {
   segment: SegmentValues | null
   sql: string
   asOf: number
+  behind: number
 }
 
 /** What a number is computed from. Throws `upstream_timeout` after 30 s. */
 export const explained = (access: FactAccess, environment: Environment, asked: NumberAsked): Promise<Explanation> =>
-  withNumber(access, environment, asked, async ({ context, segment }) => {
+  withNumber(access, environment, asked, async ({ context, segment, behind }) => {
     const { chart, window, series } = asked
     const all = await factRows(context, asked)
     const lateFrom = window.to + LATE_AFTER
@@ -47,6 +48,7 @@ export const explained = (access: FactAccess, environment: Environment, asked: N
       segment,
       sql: await statementOnViews(access, environment, asked, { segment, now: context.now }),
       asOf: context.source.asOf,
+      behind,
     }
   })
 

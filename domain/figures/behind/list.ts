@@ -14,7 +14,8 @@ export const factsBehind = (
   environment: Environment,
   asked: NumberAsked,
   { limit, ...options }: { limit: number; after?: string | undefined; recordedFrom?: number | undefined },
-): Promise<{ facts: FactBehind[]; restarted: boolean }> =>
-  withNumber(access, environment, asked, async ({ context }) =>
-    factsAfter(context, environment, asked, await factRows(context, asked), { limit: limit + 1, ...options }),
-  )
+): Promise<{ facts: FactBehind[]; restarted: boolean; behind: number }> =>
+  withNumber(access, environment, asked, async ({ context, behind }) => ({
+    ...(await factsAfter(context, environment, asked, await factRows(context, asked), { limit: limit + 1, ...options })),
+    behind,
+  }))

@@ -11,7 +11,7 @@ import { ALL, emptyTally, tally } from './tally.ts'
 const DAY = 86_400
 
 /** Trials begun, subscriptions started or converted, one-time purchases, gross revenue: of today in the zone (UTC), and of yesterday after as long. */
-export type Today = Record<'trials' | 'subscriptions' | 'oneTime' | 'revenue', { value: Quotient; before: Quotient }>
+export type Today = Record<'trials' | 'subscriptions' | 'oneTime' | 'revenue', { value: Quotient; before: Quotient }> & { behind: number }
 
 /** When yesterday and today have begun in the zone. A day may have 23 or 25 hours, and a zone may have skipped one. */
 function lastDays(now: number, zone: string | null): [yesterday: number, today: number] {
@@ -40,7 +40,7 @@ export const today = (
         const [before, , value] = sums[term]!.at
         return { value: { top: value!, bottom }, before: { top: before!, bottom } }
       }
-      return { trials: of(0), subscriptions: of(1), oneTime: of(2), revenue: of(3, PER_UNIT) }
+      return { trials: of(0), subscriptions: of(1), oneTime: of(2), revenue: of(3, PER_UNIT), behind: source.behind }
     },
     { fresh: question.fresh },
   )

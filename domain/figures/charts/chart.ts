@@ -2,7 +2,7 @@ import type { Environment } from '../../environment.ts'
 import type { ColumnAttribute } from '../attributes.ts'
 import type { ChartOf } from '../chart-table.ts'
 import { loadExchange } from '../factors.ts'
-import { type FactAccess, withFacts } from '../open-source.ts'
+import { type Answering, type FactAccess, withFacts } from '../open-source.ts'
 import { loadProductWords } from '../product-words.ts'
 import type { FigureQuestion } from '../question.ts'
 import { loadRestriction } from '../restriction.ts'
@@ -26,6 +26,7 @@ export type ChartFigures = {
   summary: LabelledLine | null
   unconverted: LeftOutMoney[]
   asOf: number
+  behind: number
   incompleteFrom: number | null
 }
 
@@ -72,7 +73,7 @@ export const chartFigures = (
   question: FigureQuestion,
 ): Promise<ChartFigures> => {
   const measure = MEASURES[chart.code]
-  const work = async (source: FactSource): Promise<ChartFigures> => {
+  const work = async (source: Answering): Promise<ChartFigures> => {
     const frame = frameOf(question)
     // Of the window before, a stock needs no more than its end.
     const first = question.previous ? frame.before.from : frame.window.from
@@ -101,6 +102,7 @@ export const chartFigures = (
       summary: summaryOf(chart, segmentation, whole),
       unconverted: mayBeLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
       asOf: source.asOf,
+      behind: source.behind,
       incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
     }
   }

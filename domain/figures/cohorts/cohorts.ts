@@ -25,6 +25,7 @@ export type Cohorts = CohortTriangle & {
   period_labels: string[]
   unconverted: LeftOutMoney[]
   asOf: number
+  behind: number
 }
 
 export const renewalLabel = (period: number): string => `P${period}`
@@ -111,7 +112,7 @@ function triangleOf(
 
 /** Retention and revenue of the users by the time of their anchor. */
 export async function computeCohorts(access: FactAccess, environment: Environment, question: CohortQuestion): Promise<Cohorts> {
-  const { all, segments, unconverted, perUnit, asOf } = await readMemberFacts(access, environment, question, {
+  const { all, segments, unconverted, perUnit, asOf, behind } = await readMemberFacts(access, environment, question, {
     starts: question.starts,
     ages: AGES,
   })
@@ -121,5 +122,6 @@ export async function computeCohorts(access: FactAccess, environment: Environmen
     period_labels: periodLabels(question.mode),
     unconverted,
     asOf,
+    behind,
   }
 }

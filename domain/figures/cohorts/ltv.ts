@@ -15,7 +15,12 @@ const AGES: Ages = { grid: { starts: Array.from({ length: LAST_DAY + 1 }, (_, da
 /** All of it up to the period. */
 export type LtvPoint = { index: number; label: string; is_complete: boolean; revenue: number; arpu: number; arppu: number }
 export type LtvSeries = { cohort_users: number; paying_users: number; series: LtvPoint[] }
-export type Ltv = LtvSeries & { segments: (LtvSeries & { code: string; label: string })[]; unconverted: LeftOutMoney[]; asOf: number }
+export type Ltv = LtvSeries & {
+  segments: (LtvSeries & { code: string; label: string })[]
+  unconverted: LeftOutMoney[]
+  asOf: number
+  behind: number
+}
 
 type Point = { index: number; label: string; is_complete: boolean; upTo: Payments }
 
@@ -60,7 +65,7 @@ function seriesOf(group: MemberGroup | null, question: LtvQuestion, perUnit: big
 
 /** What the users of one cohort have paid, by day or by renewal. */
 export async function computeLtv(access: FactAccess, environment: Environment, question: LtvQuestion): Promise<Ltv> {
-  const { all, segments, unconverted, perUnit, asOf } = await readMemberFacts(access, environment, question, {
+  const { all, segments, unconverted, perUnit, asOf, behind } = await readMemberFacts(access, environment, question, {
     starts: [question.range.from],
     ages: AGES,
   })
@@ -69,5 +74,6 @@ export async function computeLtv(access: FactAccess, environment: Environment, q
     segments: segments?.map(({ code, label, group }) => ({ code, label, ...seriesOf(group.whole, question, perUnit) })) ?? [],
     unconverted,
     asOf,
+    behind,
   }
 }

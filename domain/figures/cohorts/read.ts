@@ -28,7 +28,14 @@ export type Periods = { starts: readonly number[]; ages: Ages }
 export type NamedGroup = { code: string; label: string; group: GroupByCohort }
 
 /** `segments`: null unless asked. `perUnit`: of the revenue. `asOf`: everything recorded before it counts. */
-export type MemberFacts = { all: GroupByCohort; segments: NamedGroup[] | null; unconverted: LeftOutMoney[]; perUnit: bigint; asOf: number }
+export type MemberFacts = {
+  all: GroupByCohort
+  segments: NamedGroup[] | null
+  unconverted: LeftOutMoney[]
+  perUnit: bigint
+  asOf: number
+  behind: number
+}
 
 /** The users of the question with what they paid, from the facts of one moment. */
 export const readMemberFacts = (
@@ -49,7 +56,7 @@ export const readMemberFacts = (
       const { rows, unconverted } = await readPayments(source, { members, mode: question.mode, ages, money, exchange })
       const { all, segments } = groupedMembers(counts, rows, members.segments?.length ?? 0)
       const named = members.segments?.map(({ code, label }, i) => ({ code, label, group: segments[i]! })) ?? null
-      return { all, segments: named, unconverted, perUnit: money.perUnit, asOf: source.asOf }
+      return { all, segments: named, unconverted, perUnit: money.perUnit, asOf: source.asOf, behind: source.behind }
     },
     { fresh: question.fresh },
   )

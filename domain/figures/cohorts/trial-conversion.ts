@@ -5,7 +5,7 @@ import { anchored, findMembers, memberRows } from './members.ts'
 import type { LtvQuestion } from './question.ts'
 import { factReader } from './read.ts'
 
-export type TrialConversion = { trials_started: number; trials_converted: number; conversion_rate: number; asOf: number }
+export type TrialConversion = { trials_started: number; trials_converted: number; conversion_rate: number; asOf: number; behind: number }
 
 const RATE_DECIMALS = 4
 
@@ -31,6 +31,7 @@ export const computeTrialConversion = (access: FactAccess, environment: Environm
         trials_converted: Number(converted),
         conversion_rate: roundedFigure({ top: converted, bottom: started }, RATE_DECIMALS),
         asOf: source.asOf,
+        behind: source.behind,
       }
     },
     { fresh: question.fresh },

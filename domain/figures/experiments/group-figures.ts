@@ -130,7 +130,7 @@ async function unconvertedOf(context: ScanContext, relation: FigureRelation): Pr
   return namedMoney(context.source, rows)
 }
 
-export type GroupFigures = { groups: Map<string, Figures>; unconverted: LeftOutMoney[] }
+export type GroupFigures = { groups: Map<string, Figures>; unconverted: LeftOutMoney[]; behind: number }
 
 /**
  * The figures of the users of each group since their assignment, within the experiment's time and [from, to), from the facts of charts. A group
@@ -142,7 +142,7 @@ export async function groupFigures(
   query: AssignedQuery & { currency: string; now: number },
 ): Promise<GroupFigures> {
   const { groups, users, pinned, relation } = await loadAssigned(access.scanning, environment, query)
-  if (groups.length === 0) return { groups: new Map(), unconverted: [] }
+  if (groups.length === 0) return { groups: new Map(), unconverted: [], behind: 0 }
   return withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, { ...query, rateDate: null, filters: new Map() })
     const rows = await source.query(combinationsStatement(context, relation))
@@ -151,6 +151,7 @@ export async function groupFigures(
     return {
       groups: new Map(groups.map((id, i) => [id, figuresOf(id, byGroup.get(i)!, users[i]!, pinned[i]!)])),
       unconverted: isComplete ? [] : await unconvertedOf(context, relation),
+      behind: source.behind,
     }
   })
 }

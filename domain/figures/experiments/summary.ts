@@ -30,15 +30,19 @@ export async function summarise(
   access: FactAccess,
   environment: Environment,
   query: SummaryQuery,
-): Promise<{ experiments: ExperimentResult[]; unconverted: LeftOutMoney[] }> {
+): Promise<{ experiments: ExperimentResult[]; unconverted: LeftOutMoney[]; behind: number }> {
   const ids = [...new Set(query.experiments)]
   const { rows } = await access.pool.query<Row & { is_known: boolean; now: number }>(EXPERIMENTS, [environment, ids, query.currency])
   if (!rows[0]?.is_known) throw invalidField('currency', 'has no rates here: see the list of currencies')
   const known = ids.flatMap(id => rows.find(row => row.id === id) ?? [])
-  if (known.length === 0) return { experiments: [], unconverted: [] }
+  if (known.length === 0) return { experiments: [], unconverted: [], behind: 0 }
   const { now } = rows[0]
-  const { groups, unconverted } = await groupFigures(access, environment, { ...query, now, experiments: known.map(row => row.id) })
-  return { experiments: known.map(({ is_known: _known, now: _now, ...row }) => ({ ...row, groups: resultsOf(row, groups) })), unconverted }
+  const { groups, unconverted, behind } = await groupFigures(access, environment, { ...query, now, experiments: known.map(row => row.id) })
+  return {
+    experiments: known.map(({ is_known: _known, now: _now, ...row }) => ({ ...row, groups: resultsOf(row, groups) })),
+    unconverted,
+    behind,
+  }
 }
 
 const NO_USERS: Omit<Figures, 'group_id'> = {

@@ -7,12 +7,16 @@ import { type InsightResult, insightsOf } from './rules.ts'
 
 export const DEFAULT_PERIOD = 30
 const FRESH_SECONDS = 6 * 3_600
+/** Results without everything that was recorded: the workers are soon done with the rest. */
+const FRESH_SECONDS_BEHIND = 60
 
 export type InsightQuestion = { days: number; force: boolean; cachedOnly: boolean; now: number }
+/** `behind`: of how many users changes were left out. */
+type Result = InsightResult & { behind?: number }
 /** `generatedAt`: Unix seconds of the environment's clock. */
-export type Insights = InsightResult & { generatedAt: number; isCached: boolean; isStale: boolean }
+export type Insights = Result & { generatedAt: number; isCached: boolean; isStale: boolean }
 
-type Kept = { result: InsightResult; generatedAt: number }
+type Kept = { result: Result; generatedAt: number }
 
 const KEPT = `select result, floor(extract(epoch from generated_at))::float8 as "generatedAt" from analytics_insights where environment = $1 and period = $2`
 // Of two that were computed at the same time the later one stays.
@@ -32,7 +36,8 @@ const NOTHING_KEPT: InsightResult = {
 const computing = new WeakMap<Pool, Map<string, Promise<Kept>>>()
 
 async function compute(access: FactAccess, environment: Environment, { days, now }: InsightQuestion): Promise<Kept> {
-  const result = insightsOf(await measurePeriod(access, environment, now, days), days)
+  const { measured, behind } = await measurePeriod(access, environment, now, days)
+  const result = { ...insightsOf(measured, days), behind }
   await access.pool.query({ name: 'keep-insights', text: KEEP, values: [environment, days, now, JSON.stringify(result)] })
   return { result, generatedAt: now }
 }
@@ -57,8 +62,10 @@ export async function insights(access: FactAccess, environment: Environment, que
   const { rows } = force ? { rows: [] } : await access.pool.query<Kept>({ name: 'kept-insights', text: KEPT, values: [environment, days] })
   const [kept] = rows
   // A test clock that was set back makes results of the future.
-  const isFresh = kept !== undefined && kept.generatedAt <= now && now - kept.generatedAt < FRESH_SECONDS
-  if (kept && (isFresh || cachedOnly)) return { ...kept.result, generatedAt: kept.generatedAt, isCached: true, isStale: !isFresh }
+  const isYounger = (seconds: number) => kept !== undefined && kept.generatedAt <= now && now - kept.generatedAt < seconds
+  const isStale = !isYounger(FRESH_SECONDS)
+  const isFresh = isYounger(kept?.result.behind ? FRESH_SECONDS_BEHIND : FRESH_SECONDS)
+  if (kept && (isFresh || cachedOnly)) return { ...kept.result, generatedAt: kept.generatedAt, isCached: true, isStale }
   if (cachedOnly) return { ...NOTHING_KEPT, generatedAt: now, isCached: false, isStale: true }
   const { result, generatedAt } = await computeOnce(access, environment, question)
   return { ...result, generatedAt, isCached: false, isStale: false }

@@ -36,6 +36,8 @@ export type Measured = {
   received: { lastDay: bigint; before: bigint }
 }
 
+export type MeasuredPeriod = { measured: Measured; behind: number }
+
 const DAY = 86_400
 const WEEK = 7 * DAY
 /** What a day without purchases is compared with. */
@@ -50,7 +52,7 @@ const periodsOf = (now: number, days: number): Periods => {
 }
 
 /** Measures the last `days` complete UTC days and as many before them, in USD. */
-export const measurePeriod = (access: FactAccess, environment: Environment, now: number, days: number): Promise<Measured> =>
+export const measurePeriod = (access: FactAccess, environment: Environment, now: number, days: number): Promise<MeasuredPeriod> =>
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, { currency: 'USD', rateDate: null, now, filters: new Map() })
     const periods = periodsOf(now, days)
@@ -62,7 +64,7 @@ export const measurePeriod = (access: FactAccess, environment: Environment, now:
     const [created] = await flows('created')
     const [mrr] = await states('monthly')
     const [renewing, notRenewing] = await states('standing in paid or grace')
-    return {
+    const measured = {
       paid: paid!,
       refunded: refunded!.last,
       proceeds: { last: proceeds!.last - refundedProceeds!.last, before: proceeds!.before - refundedProceeds!.before },
@@ -74,6 +76,7 @@ export const measurePeriod = (access: FactAccess, environment: Environment, now:
       ...(await ofUsers(context, periods)),
       ...(await failingAt(context, periods.end)),
     }
+    return { measured, behind: source.behind }
   })
 
 async function talliesOf(

@@ -8,7 +8,7 @@ import { addedKpi, type ScreenKpi, shareKpi } from './kpi.ts'
 import { seenScreens } from './seen.ts'
 import { soldByScreens } from './sold.ts'
 
-export type ScreenFigures<Code extends string> = { kpis: Record<Code, ScreenKpi>; unconverted: LeftOutMoney[] }
+export type ScreenFigures<Code extends string> = { kpis: Record<Code, ScreenKpi>; unconverted: LeftOutMoney[]; behind: number }
 
 type OverviewCode = 'views' | 'impressions' | 'trials' | 'purchases' | 'revenue' | 'conversion'
 
@@ -19,7 +19,7 @@ export async function screensOverview(
   question: FigureQuestion,
 ): Promise<ScreenFigures<OverviewCode>> {
   const frame = frameOf(question)
-  const { sold, unconverted } = await soldByScreens(access, environment, question, frame, { all: true })
+  const { sold, unconverted, behind } = await soldByScreens(access, environment, question, frame, { all: true })
   const seen = await seenScreens(access.scanning, environment, frame.grid, question.now)
   return {
     kpis: {
@@ -31,6 +31,7 @@ export async function screensOverview(
       conversion: shareKpi(frame, sold.purchases, seen.views),
     },
     unconverted,
+    behind,
   }
 }
 
@@ -44,7 +45,7 @@ export async function figuresOfScreen(
   screen: string,
 ): Promise<ScreenFigures<OneScreenCode>> {
   const frame = frameOf(question)
-  const { sold, unconverted } = await soldByScreens(access, environment, question, frame, { screen })
+  const { sold, unconverted, behind } = await soldByScreens(access, environment, question, frame, { screen })
   return {
     kpis: {
       purchases: addedKpi(frame, sold.purchases),
@@ -55,5 +56,6 @@ export async function figuresOfScreen(
       cancel_rate: shareKpi(frame, sold.cancelled, sold.trialsAndStarts),
     },
     unconverted,
+    behind,
   }
 }

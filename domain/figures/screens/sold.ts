@@ -51,7 +51,7 @@ export const soldByScreens = (
   question: FigureQuestion,
   frame: Frame,
   which: WhichScreens,
-): Promise<{ sold: SoldByScreens; unconverted: LeftOutMoney[] }> =>
+): Promise<{ sold: SoldByScreens; unconverted: LeftOutMoney[]; behind: number }> =>
   withFacts(access, environment, async source => {
     const context = await scanContext(access, environment, source, question)
     const scan = await scanOfScreens(context, which)
@@ -64,5 +64,6 @@ export const soldByScreens = (
     return {
       sold: Object.fromEntries(SOLD_TERMS.map((term, i) => [term, sums[i]!.at])) as SoldByScreens,
       unconverted: isLeft ? await unconvertedTransactions(context, scan, frame.window) : [],
+      behind: source.behind,
     }
   })

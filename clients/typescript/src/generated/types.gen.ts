@@ -261,6 +261,7 @@ export type AnalyticsExplanation = {
      * Everything that was recorded before this Unix second counts.
      */
     as_of: number;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsFormula = {
@@ -350,6 +351,7 @@ export type AnalyticsCohorts = {
      * Everything that was recorded before this Unix second counts.
      */
     as_of: number;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsCohort = {
@@ -456,6 +458,7 @@ export type AnalyticsLtv = {
      * Everything that was recorded before this Unix second counts.
      */
     as_of: number;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsLtvSegment = {
@@ -503,6 +506,7 @@ export type AnalyticsTrialConversion = {
      * Everything that was recorded before this Unix second counts.
      */
     as_of: number;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsCohortsMeta = {
@@ -515,6 +519,7 @@ export type AnalyticsCohortsMeta = {
     revenue_types: Array<AnalyticsLabel>;
     segmentations: Array<AnalyticsLabel>;
     filter_conditions: Array<AnalyticsFilterCondition>;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsLtvMeta = {
@@ -523,6 +528,7 @@ export type AnalyticsLtvMeta = {
     modes: Array<AnalyticsLabel>;
     segmentations: Array<AnalyticsLabel>;
     filter_conditions: Array<AnalyticsFilterCondition>;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsInsights = {
@@ -555,6 +561,7 @@ export type AnalyticsInsights = {
     is_insufficient_data: boolean;
     summary: string;
     insights: Array<AnalyticsInsight>;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsInsight = {
@@ -724,6 +731,7 @@ export type AnalyticsChart = {
      * Everything that was recorded before this Unix second counts.
      */
     as_of: number;
+    behind?: AnalyticsBehind;
     /**
      * Start of the first bucket that can still change without a new fact, by time alone.
      */
@@ -762,6 +770,11 @@ export type AnalyticsPoint = {
  */
 export type AnalyticsUnconverted = Array<UnconvertedMoney>;
 
+/**
+ * So many users have changes that are recorded and not yet in the answer, counted up to 10,000. A question waits at most 200 ms for them; workers go on with the rest. Left out when there are none.
+ */
+export type AnalyticsBehind = number;
+
 export type AnalyticsChartMeta = {
     object: 'analytics_chart_meta';
     url: string;
@@ -779,6 +792,7 @@ export type AnalyticsChartMeta = {
     units_available: Array<'hour' | 'day' | 'week' | 'month'>;
     segmentations: Array<AnalyticsLabel>;
     filter_conditions: Array<AnalyticsFilterCondition>;
+    behind?: AnalyticsBehind;
 };
 
 export type AnalyticsLabel = {
@@ -2129,6 +2143,7 @@ export type ExperimentsSummary = {
      * Transactions in a currency without any rate; they count, but not as money. Left out when there are none.
      */
     unconverted?: Array<UnconvertedMoney>;
+    behind?: AnalyticsBehind;
 };
 
 export type UnconvertedMoney = {
@@ -3735,6 +3750,7 @@ export type ScreensAnalyticsOverview = {
         period: ScreenAnalyticsPeriod;
     };
     unconverted?: AnalyticsUnconverted;
+    behind?: AnalyticsBehind;
 };
 
 export type ScreensOverviewKpis = {
@@ -3760,6 +3776,7 @@ export type ScreenAnalytics = {
         };
     };
     unconverted?: AnalyticsUnconverted;
+    behind?: AnalyticsBehind;
 };
 
 export type OneScreenKpis = {
