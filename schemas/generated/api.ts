@@ -4319,6 +4319,7 @@ export interface components {
             segmentation?: string;
             summarySeries?: components["schemas"]["AnalyticsSeries"];
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            complete?: components["schemas"]["AnalyticsComplete"];
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
             /** @description Start of the first bucket that can still change without a new fact, by time alone. */
@@ -4333,8 +4334,25 @@ export interface components {
             totalWeight?: number;
             totalPrevWeight?: number;
             data: components["schemas"]["AnalyticsPoint"][];
-            /** @description The values of the buckets of the window before, in their order. */
-            dataPrev?: number[];
+            /** @description As many as `data`: each of its buckets, earlier by the length of the window. */
+            dataPrev?: components["schemas"]["AnalyticsPoint"][];
+            complete?: components["schemas"]["AnalyticsComplete"];
+        };
+        /**
+         * @description Of charts that follow a start to its outcome: the part of the window whose outcomes are known, against the same length before the window. `total` and `totalPrev` of the whole window compare what may still convert, be cancelled or be refunded with what had the time to. In the chart, of all series together.
+         * @example {
+         *       "to": 1774051200,
+         *       "total": 41.67,
+         *       "totalPrev": 40.12
+         *     }
+         */
+        AnalyticsComplete: {
+            /** @description End of that part, the start of the first bucket with an outcome that is not known. `from` when nothing is known, and `to` of the chart when everything is. */
+            to: number;
+            /** @description The formula over [`from`, this `to`); 0 when that is empty. */
+            total: number;
+            /** @description The formula over the same length before `from`. */
+            totalPrev: number;
         };
         AnalyticsPoint: {
             /** @description Unix second at which the bucket begins. */
@@ -9385,7 +9403,7 @@ export interface components {
          */
         FiguresRateDate: string;
         /**
-         * @description Adds the buckets of the window before to each series.
+         * @description Adds to each series where its buckets lie in the window before.
          * @example false
          */
         FiguresPrevious: boolean;
@@ -12553,7 +12571,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
@@ -12730,7 +12748,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
@@ -14104,7 +14122,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
@@ -14312,7 +14330,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];

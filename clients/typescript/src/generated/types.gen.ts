@@ -720,6 +720,7 @@ export type AnalyticsChart = {
     segmentation?: string;
     summarySeries?: AnalyticsSeries;
     unconverted?: AnalyticsUnconverted;
+    complete?: AnalyticsComplete;
     /**
      * Everything that was recorded before this Unix second counts.
      */
@@ -744,9 +745,28 @@ export type AnalyticsSeries = {
     totalPrevWeight?: number;
     data: Array<AnalyticsPoint>;
     /**
-     * The values of the buckets of the window before, in their order.
+     * As many as `data`: each of its buckets, earlier by the length of the window.
      */
-    dataPrev?: Array<number>;
+    dataPrev?: Array<AnalyticsPoint>;
+    complete?: AnalyticsComplete;
+};
+
+/**
+ * Of charts that follow a start to its outcome: the part of the window whose outcomes are known, against the same length before the window. `total` and `totalPrev` of the whole window compare what may still convert, be cancelled or be refunded with what had the time to. In the chart, of all series together.
+ */
+export type AnalyticsComplete = {
+    /**
+     * End of that part, the start of the first bucket with an outcome that is not known. `from` when nothing is known, and `to` of the chart when everything is.
+     */
+    to: number;
+    /**
+     * The formula over [`from`, this `to`); 0 when that is empty.
+     */
+    total: number;
+    /**
+     * The formula over the same length before `from`.
+     */
+    totalPrev: number;
 };
 
 export type AnalyticsPoint = {
@@ -4318,7 +4338,7 @@ export type FiguresTimezone = string;
 export type FiguresRateDate = string;
 
 /**
- * Adds the buckets of the window before to each series.
+ * Adds to each series where its buckets lie in the window before.
  */
 export type FiguresPrevious = boolean;
 
@@ -8220,7 +8240,7 @@ export type V4GetAnalyticsChartData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
@@ -8369,7 +8389,7 @@ export type V4GetAnalyticsCardData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
@@ -10039,7 +10059,7 @@ export type V4ListAnalyticsChartFactsData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
@@ -10212,7 +10232,7 @@ export type V4ExplainAnalyticsChartData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
