@@ -3789,7 +3789,17 @@ export interface components {
          *             "revenue": 80,
          *             "arpu": 2,
          *             "arppu": 10,
-         *             "arpas": 10
+         *             "arpas": 10,
+         *             "reachable": {
+         *               "cohorts": 1,
+         *               "users": 40,
+         *               "subscriptions": 8,
+         *               "payers": 8,
+         *               "revenue": 80,
+         *               "arpu": 2,
+         *               "arppu": 10,
+         *               "arpas": 10
+         *             }
          *           },
          *           {
          *             "index": 2,
@@ -3800,7 +3810,17 @@ export interface components {
          *             "revenue": 60,
          *             "arpu": 3.5,
          *             "arppu": 17.5,
-         *             "arpas": 17.5
+         *             "arpas": 17.5,
+         *             "reachable": {
+         *               "cohorts": 1,
+         *               "users": 40,
+         *               "subscriptions": 6,
+         *               "payers": 6,
+         *               "revenue": 60,
+         *               "arpu": 3.5,
+         *               "arppu": 17.5,
+         *               "arpas": 17.5
+         *             }
          *           }
          *         ]
          *       },
@@ -3853,7 +3873,7 @@ export interface components {
         AnalyticsCohortTotal: {
             label: string;
             users: number;
-            periods: components["schemas"]["AnalyticsCohortPeriod"][];
+            periods: components["schemas"]["AnalyticsCohortTotalPeriod"][];
         } | null;
         AnalyticsCohortPeriod: {
             /** @description From 1. */
@@ -3872,6 +3892,53 @@ export interface components {
             /** @description Revenue up to the period for each user who paid until then. */
             arppu: number;
             /** @description Revenue of subscriptions up to the period for each subscription paid for until then. */
+            arpas: number;
+        };
+        AnalyticsCohortTotalPeriod: {
+            /** @description From 1. */
+            index: number;
+            label: string;
+            /** @description Whether time alone cannot change it any more. */
+            is_complete: boolean;
+            /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
+            subscriptions: number;
+            /** @description Users with a payment in the period. */
+            payers: number;
+            /** @description Of the period alone. */
+            revenue: number;
+            /** @description Revenue up to the period for each user. */
+            arpu: number;
+            /** @description Revenue up to the period for each user who paid until then. */
+            arppu: number;
+            /** @description Revenue of subscriptions up to the period for each subscription paid for until then. */
+            arpas: number;
+            reachable: components["schemas"]["AnalyticsCohortReachable"];
+        };
+        /**
+         * @description The same over the cohorts alone that had the time to reach the period: those of which it is complete. The total beside it also counts users who could not have paid yet.
+         * @example {
+         *       "cohorts": 1,
+         *       "users": 40,
+         *       "subscriptions": 6,
+         *       "payers": 6,
+         *       "revenue": 60,
+         *       "arpu": 3.5,
+         *       "arppu": 17.5,
+         *       "arpas": 17.5
+         *     }
+         */
+        AnalyticsCohortReachable: {
+            /** @description How many cohorts these are; everything is 0 without any. */
+            cohorts: number;
+            /** @description Their users. */
+            users: number;
+            subscriptions: number;
+            payers: number;
+            /** @description Of the period alone. */
+            revenue: number;
+            /** @description Revenue up to the period for each of their users. */
+            arpu: number;
+            arppu: number;
             arpas: number;
         };
         /** @description The largest cell of all cohorts, 0 without any. */

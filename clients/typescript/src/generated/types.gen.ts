@@ -369,7 +369,7 @@ export type AnalyticsCohort = {
 export type AnalyticsCohortTotal = {
     label: string;
     users: number;
-    periods: Array<AnalyticsCohortPeriod>;
+    periods: Array<AnalyticsCohortTotalPeriod>;
 } | null;
 
 export type AnalyticsCohortPeriod = {
@@ -405,6 +405,69 @@ export type AnalyticsCohortPeriod = {
     /**
      * Revenue of subscriptions up to the period for each subscription paid for until then.
      */
+    arpas: number;
+};
+
+export type AnalyticsCohortTotalPeriod = {
+    /**
+     * From 1.
+     */
+    index: number;
+    label: string;
+    /**
+     * Whether time alone cannot change it any more.
+     */
+    is_complete: boolean;
+    /**
+     * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
+     */
+    subscriptions: number;
+    /**
+     * Users with a payment in the period.
+     */
+    payers: number;
+    /**
+     * Of the period alone.
+     */
+    revenue: number;
+    /**
+     * Revenue up to the period for each user.
+     */
+    arpu: number;
+    /**
+     * Revenue up to the period for each user who paid until then.
+     */
+    arppu: number;
+    /**
+     * Revenue of subscriptions up to the period for each subscription paid for until then.
+     */
+    arpas: number;
+    reachable: AnalyticsCohortReachable;
+};
+
+/**
+ * The same over the cohorts alone that had the time to reach the period: those of which it is complete. The total beside it also counts users who could not have paid yet.
+ */
+export type AnalyticsCohortReachable = {
+    /**
+     * How many cohorts these are; everything is 0 without any.
+     */
+    cohorts: number;
+    /**
+     * Their users.
+     */
+    users: number;
+    subscriptions: number;
+    payers: number;
+    /**
+     * Of the period alone.
+     */
+    revenue: number;
+    /**
+     * Revenue up to the period for each of their users.
+     */
+    arpu: number;
+    arppu: number;
     arpas: number;
 };
 
