@@ -1,7 +1,8 @@
 import { filtersOf, segmentationsOf } from '../../domain/figures/attributes.ts'
 import { type ChartMeasure, type ChartOf, chartOf, TOTAL_TYPE } from '../../domain/figures/chart-table.ts'
 import { today } from '../../domain/figures/charts/card.ts'
-import { chartFigures } from '../../domain/figures/charts/chart.ts'
+import { type ChartFigures, chartFigures } from '../../domain/figures/charts/chart.ts'
+import type { FigureLine } from '../../domain/figures/charts/lines.ts'
 import { type Quotient, roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import type { LabelledLine } from '../../domain/figures/charts/segmented.ts'
 import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
@@ -18,16 +19,28 @@ export const decimalsOf = (measure: ChartMeasure): number => (measure === 'count
 export const unconverted = (rows: LeftOutMoney[]) =>
   rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: roundedFigure(amount, PLACES) }))
 
-/** A series in the answer. `starts`: of its buckets. */
-function series({ label, line }: LabelledLine, places: number, starts: number[], withPrevious: boolean) {
-  const figure = (value: Quotient) => roundedFigure(value, places)
+/** Where what is shown lies in time. `previousStarts`: empty unless asked for. */
+type Shown = Pick<ChartFigures, 'starts' | 'previousStarts' | 'completeTo'> & { places: number; withPrevious: boolean }
+
+/** Absent where the chart follows no outcomes. */
+function complete({ complete: part }: FigureLine, { completeTo, places }: Pick<Shown, 'completeTo' | 'places'>) {
+  if (part === null || completeTo === null) return {}
+  const [total, totalPrev] = [part.total, part.totalPrev].map(value => roundedFigure(value, places)) as [number, number]
+  return { complete: { to: completeTo, total, totalPrev } }
+}
+
+/** A series in the answer. */
+function series({ label, line }: LabelledLine, shown: Shown) {
+  const figure = (value: Quotient) => roundedFigure(value, shown.places)
+  const points = (values: Quotient[], starts: number[]) => values.map((value, i) => ({ start_time: starts[i]!, value: figure(value) }))
   return {
     label,
     total: figure(line.total),
     totalPrev: figure(line.totalPrev),
     ...(line.weights && { totalWeight: Number(line.weights.total), totalPrevWeight: Number(line.weights.totalPrev) }),
-    data: line.data.map((value, i) => ({ start_time: starts[i]!, value: figure(value) })),
-    ...(withPrevious && { dataPrev: line.dataPrev.map(figure) }),
+    data: points(line.data, shown.starts),
+    ...(shown.withPrevious && { dataPrev: points(line.dataPrev, shown.previousStarts) }),
+    ...complete(line, shown),
   }
 }
 
@@ -44,7 +57,7 @@ export const v4GetAnalyticsChart = expensiveRead(
     const rules = { filters: filtersOf(chart), segmentations: segmentationsOf(chart), own } as const
     const question = readQuestion(query, rules, await queryContext(db, environment, query.currency))
     const figures = await chartFigures(facts, environment, chart, question)
-    const shown = (line: LabelledLine) => series(line, decimalsOf(chart.measure), figures.starts, question.previous)
+    const shown = { ...figures, places: decimalsOf(chart.measure), withPrevious: question.previous }
     return {
       body: {
         object: 'analytics_chart' as const,
@@ -60,10 +73,11 @@ export const v4GetAnalyticsChart = expensiveRead(
         seriesRelation: relationOf(chart, question.segmentation !== null),
         maxSeries: question.maxSeries,
         horizontalLabelType: 'default' as const,
-        series: figures.series.map(shown),
+        series: figures.series.map(line => series(line, shown)),
         ...(question.segmentation && { segmentation: question.segmentation.code }),
-        ...(figures.summary && { summarySeries: shown(figures.summary) }),
+        ...(figures.summary && { summarySeries: series(figures.summary, shown) }),
         ...(figures.unconverted.length > 0 && { unconverted: unconverted(figures.unconverted) }),
+        ...complete(figures.whole, shown),
         as_of: figures.asOf,
         ...behindField(figures.behind),
         incomplete_from: figures.incompleteFrom,

@@ -3790,7 +3790,17 @@ export interface components {
          *             "revenue": 80,
          *             "arpu": 2,
          *             "arppu": 10,
-         *             "arpas": 10
+         *             "arpas": 10,
+         *             "reachable": {
+         *               "cohorts": 1,
+         *               "users": 40,
+         *               "subscriptions": 8,
+         *               "payers": 8,
+         *               "revenue": 80,
+         *               "arpu": 2,
+         *               "arppu": 10,
+         *               "arpas": 10
+         *             }
          *           },
          *           {
          *             "index": 2,
@@ -3801,7 +3811,17 @@ export interface components {
          *             "revenue": 60,
          *             "arpu": 3.5,
          *             "arppu": 17.5,
-         *             "arpas": 17.5
+         *             "arpas": 17.5,
+         *             "reachable": {
+         *               "cohorts": 1,
+         *               "users": 40,
+         *               "subscriptions": 6,
+         *               "payers": 6,
+         *               "revenue": 60,
+         *               "arpu": 3.5,
+         *               "arppu": 17.5,
+         *               "arpas": 17.5
+         *             }
          *           }
          *         ]
          *       },
@@ -3855,7 +3875,7 @@ export interface components {
         AnalyticsCohortTotal: {
             label: string;
             users: number;
-            periods: components["schemas"]["AnalyticsCohortPeriod"][];
+            periods: components["schemas"]["AnalyticsCohortTotalPeriod"][];
         } | null;
         AnalyticsCohortPeriod: {
             /** @description From 1. */
@@ -3874,6 +3894,53 @@ export interface components {
             /** @description Revenue up to the period for each user who paid until then. */
             arppu: number;
             /** @description Revenue of subscriptions up to the period for each subscription paid for until then. */
+            arpas: number;
+        };
+        AnalyticsCohortTotalPeriod: {
+            /** @description From 1. */
+            index: number;
+            label: string;
+            /** @description Whether time alone cannot change it any more. */
+            is_complete: boolean;
+            /** @description Runs that reached the paid period; by days, subscriptions with a paid period begun in it. */
+            subscriptions: number;
+            /** @description Users with a payment in the period. */
+            payers: number;
+            /** @description Of the period alone. */
+            revenue: number;
+            /** @description Revenue up to the period for each user. */
+            arpu: number;
+            /** @description Revenue up to the period for each user who paid until then. */
+            arppu: number;
+            /** @description Revenue of subscriptions up to the period for each subscription paid for until then. */
+            arpas: number;
+            reachable: components["schemas"]["AnalyticsCohortReachable"];
+        };
+        /**
+         * @description The same over the cohorts alone that had the time to reach the period: those of which it is complete. The total beside it also counts users who could not have paid yet.
+         * @example {
+         *       "cohorts": 1,
+         *       "users": 40,
+         *       "subscriptions": 6,
+         *       "payers": 6,
+         *       "revenue": 60,
+         *       "arpu": 3.5,
+         *       "arppu": 17.5,
+         *       "arpas": 17.5
+         *     }
+         */
+        AnalyticsCohortReachable: {
+            /** @description How many cohorts these are; everything is 0 without any. */
+            cohorts: number;
+            /** @description Their users. */
+            users: number;
+            subscriptions: number;
+            payers: number;
+            /** @description Of the period alone. */
+            revenue: number;
+            /** @description Revenue up to the period for each of their users. */
+            arpu: number;
+            arppu: number;
             arpas: number;
         };
         /** @description The largest cell of all cohorts, 0 without any. */
@@ -4326,6 +4393,7 @@ export interface components {
             segmentation?: string;
             summarySeries?: components["schemas"]["AnalyticsSeries"];
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
+            complete?: components["schemas"]["AnalyticsComplete"];
             /** @description Everything that was recorded before this Unix second counts. */
             as_of: number;
             behind?: components["schemas"]["AnalyticsBehind"];
@@ -4341,8 +4409,25 @@ export interface components {
             totalWeight?: number;
             totalPrevWeight?: number;
             data: components["schemas"]["AnalyticsPoint"][];
-            /** @description The values of the buckets of the window before, in their order. */
-            dataPrev?: number[];
+            /** @description As many as `data`: each of its buckets, earlier by the length of the window. */
+            dataPrev?: components["schemas"]["AnalyticsPoint"][];
+            complete?: components["schemas"]["AnalyticsComplete"];
+        };
+        /**
+         * @description Of charts that follow a start to its outcome: the part of the window whose outcomes are known, against the same length before the window. `total` and `totalPrev` of the whole window compare what may still convert, be cancelled or be refunded with what had the time to. In the chart, of all series together.
+         * @example {
+         *       "to": 1774051200,
+         *       "total": 41.67,
+         *       "totalPrev": 40.12
+         *     }
+         */
+        AnalyticsComplete: {
+            /** @description End of that part, the start of the first bucket with an outcome that is not known. `from` when nothing is known, and `to` of the chart when everything is. */
+            to: number;
+            /** @description The formula over [`from`, this `to`); 0 when that is empty. */
+            total: number;
+            /** @description The formula over the same length before `from`. */
+            totalPrev: number;
         };
         AnalyticsPoint: {
             /** @description Unix second at which the bucket begins. */
@@ -9429,7 +9514,7 @@ export interface components {
          */
         FiguresRateDate: string;
         /**
-         * @description Adds the buckets of the window before to each series.
+         * @description Adds to each series where its buckets lie in the window before.
          * @example false
          */
         FiguresPrevious: boolean;
@@ -12597,7 +12682,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
@@ -12774,7 +12859,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
@@ -14149,7 +14234,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
@@ -14358,7 +14443,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Adds the buckets of the window before to each series.
+                 * @description Adds to each series where its buckets lie in the window before.
                  * @example false
                  */
                 previous?: components["parameters"]["FiguresPrevious"];

@@ -5249,7 +5249,7 @@ function validate45(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchaseList = validate46;
 var pattern30 = new RegExp("^/v4/users/.+/purchases$", "u");
-var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "is_paused", "planned_product_id", "store_data", "created_at", "period_type", "is_discounted", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"] }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_discounted": { "type": "boolean" }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
+var schema75 = { "type": "object", "required": ["object", "id", "url", "user_id", "platform", "product_id", "currency", "price", "purchased_at", "expires_at", "is_auto_renewing", "is_paused", "planned_product_id", "store_data", "created_at", "period_type", "is_family_shared", "country", "screen_id", "billing_retry_at", "grace_period_expires_at", "refunded_at", "refunded_amount", "verified_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["purchase"] }, "id": { "type": "string", "pattern": "^[0-9]{1,19}$", "x-hint": "a number of 1 to 19 digits such as 4711" }, "url": { "type": "string", "pattern": "^/v4/users/.+/purchases/[0-9]+$", "x-hint": "a path such as /v4/users/a1/purchases/1" }, "user_id": { "type": "string", "minLength": 1 }, "platform": { "$ref": "answer:Store" }, "product_id": { "type": "string", "minLength": 1 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR" }, "price": { "$ref": "answer:DecimalPrice" }, "purchased_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"] }, "store_data": { "$ref": "answer:StoreData" }, "created_at": { "$ref": "answer:Time" }, "period_type": { "type": ["string", "null"], "enum": ["normal", "trial", "intro", null] }, "is_family_shared": { "type": "boolean" }, "country": { "type": ["string", "null"] }, "screen_id": { "type": ["string", "null"] }, "billing_retry_at": { "$ref": "answer:NullableExtensionTime" }, "grace_period_expires_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_at": { "$ref": "answer:NullableExtensionTime" }, "refunded_amount": { "type": ["string", "null"] }, "verified_at": { "$ref": "answer:NullableExtensionTime" } }, "$id": "answer:Purchase" };
 var schema76 = { "type": "string", "enum": ["app_store", "play_store", "stripe", "paddle"], "$id": "answer:Store" };
 var schema86 = { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z", "$id": "answer:NullableExtensionTime" };
 var pattern31 = new RegExp("^[0-9]{1,19}$", "u");
@@ -5809,8 +5809,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.is_discounted === void 0) {
-      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_discounted" } };
+    if (data.is_family_shared === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -5818,8 +5818,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.is_family_shared === void 0) {
-      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_family_shared" } };
+    if (data.country === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -5827,8 +5827,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.country === void 0) {
-      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "country" } };
+    if (data.screen_id === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -5836,8 +5836,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.screen_id === void 0) {
-      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "screen_id" } };
+    if (data.billing_retry_at === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -5845,8 +5845,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.billing_retry_at === void 0) {
-      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "billing_retry_at" } };
+    if (data.grace_period_expires_at === void 0) {
+      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -5854,8 +5854,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.grace_period_expires_at === void 0) {
-      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "grace_period_expires_at" } };
+    if (data.refunded_at === void 0) {
+      const err21 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -5863,8 +5863,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_at === void 0) {
-      const err22 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_at" } };
+    if (data.refunded_amount === void 0) {
+      const err22 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
       if (vErrors === null) {
         vErrors = [err22];
       } else {
@@ -5872,8 +5872,8 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.refunded_amount === void 0) {
-      const err23 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "refunded_amount" } };
+    if (data.verified_at === void 0) {
+      const err23 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
       if (vErrors === null) {
         vErrors = [err23];
       } else {
@@ -5881,22 +5881,13 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (data.verified_at === void 0) {
-      const err24 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "verified_at" } };
-      if (vErrors === null) {
-        vErrors = [err24];
-      } else {
-        vErrors.push(err24);
-      }
-      errors++;
-    }
     for (const key0 in data) {
       if (!func36.call(schema75.properties, key0)) {
-        const err25 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        const err24 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
-          vErrors = [err25];
+          vErrors = [err24];
         } else {
-          vErrors.push(err25);
+          vErrors.push(err24);
         }
         errors++;
       }
@@ -5904,20 +5895,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.object !== void 0) {
       let data0 = data.object;
       if (typeof data0 !== "string") {
-        const err26 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err26];
+          vErrors = [err25];
         } else {
-          vErrors.push(err26);
+          vErrors.push(err25);
         }
         errors++;
       }
       if (!(data0 === "purchase")) {
-        const err27 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
+        const err26 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema75.properties.object.enum } };
         if (vErrors === null) {
-          vErrors = [err27];
+          vErrors = [err26];
         } else {
-          vErrors.push(err27);
+          vErrors.push(err26);
         }
         errors++;
       }
@@ -5926,20 +5917,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data1 = data.id;
       if (typeof data1 === "string") {
         if (!pattern31.test(data1)) {
-          const err28 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
+          const err27 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/pattern", keyword: "pattern", params: { hint: "a number of 1 to 19 digits such as 4711" } };
           if (vErrors === null) {
-            vErrors = [err28];
+            vErrors = [err27];
           } else {
-            vErrors.push(err28);
+            vErrors.push(err27);
           }
           errors++;
         }
       } else {
-        const err29 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        const err28 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err29];
+          vErrors = [err28];
         } else {
-          vErrors.push(err29);
+          vErrors.push(err28);
         }
         errors++;
       }
@@ -5948,20 +5939,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data2 = data.url;
       if (typeof data2 === "string") {
         if (!pattern32.test(data2)) {
-          const err30 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
+          const err29 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/users/a1/purchases/1" } };
           if (vErrors === null) {
-            vErrors = [err30];
+            vErrors = [err29];
           } else {
-            vErrors.push(err30);
+            vErrors.push(err29);
           }
           errors++;
         }
       } else {
-        const err31 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        const err30 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err31];
+          vErrors = [err30];
         } else {
-          vErrors.push(err31);
+          vErrors.push(err30);
         }
         errors++;
       }
@@ -5970,20 +5961,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data3 = data.user_id;
       if (typeof data3 === "string") {
         if (func2(data3) < 1) {
-          const err32 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err31 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err32];
+            vErrors = [err31];
           } else {
-            vErrors.push(err32);
+            vErrors.push(err31);
           }
           errors++;
         }
       } else {
-        const err33 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
+        const err32 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err33];
+          vErrors = [err32];
         } else {
-          vErrors.push(err33);
+          vErrors.push(err32);
         }
         errors++;
       }
@@ -5991,20 +5982,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string") {
-        const err34 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
+        const err33 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err34];
+          vErrors = [err33];
         } else {
-          vErrors.push(err34);
+          vErrors.push(err33);
         }
         errors++;
       }
       if (!(data4 === "app_store" || data4 === "play_store" || data4 === "stripe" || data4 === "paddle")) {
-        const err35 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
+        const err34 = { instancePath: instancePath + "/platform", schemaPath: "answer:Store/enum", keyword: "enum", params: { allowedValues: schema76.enum } };
         if (vErrors === null) {
-          vErrors = [err35];
+          vErrors = [err34];
         } else {
-          vErrors.push(err35);
+          vErrors.push(err34);
         }
         errors++;
       }
@@ -6013,20 +6004,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data5 = data.product_id;
       if (typeof data5 === "string") {
         if (func2(data5) < 1) {
-          const err36 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+          const err35 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
-            vErrors = [err36];
+            vErrors = [err35];
           } else {
-            vErrors.push(err36);
+            vErrors.push(err35);
           }
           errors++;
         }
       } else {
-        const err37 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
+        const err36 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err37];
+          vErrors = [err36];
         } else {
-          vErrors.push(err37);
+          vErrors.push(err36);
         }
         errors++;
       }
@@ -6035,20 +6026,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data6 = data.currency;
       if (typeof data6 === "string") {
         if (!pattern33.test(data6)) {
-          const err38 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
+          const err37 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three upper-case letters such as EUR" } };
           if (vErrors === null) {
-            vErrors = [err38];
+            vErrors = [err37];
           } else {
-            vErrors.push(err38);
+            vErrors.push(err37);
           }
           errors++;
         }
       } else {
-        const err39 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err38 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err39];
+          vErrors = [err38];
         } else {
-          vErrors.push(err39);
+          vErrors.push(err38);
         }
         errors++;
       }
@@ -6057,20 +6048,20 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data7 = data.price;
       if (typeof data7 === "string") {
         if (!pattern34.test(data7)) {
-          const err40 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
+          const err39 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
-            vErrors = [err40];
+            vErrors = [err39];
           } else {
-            vErrors.push(err40);
+            vErrors.push(err39);
           }
           errors++;
         }
       } else {
-        const err41 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
+        const err40 = { instancePath: instancePath + "/price", schemaPath: "answer:DecimalPrice/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err41];
+          vErrors = [err40];
         } else {
-          vErrors.push(err41);
+          vErrors.push(err40);
         }
         errors++;
       }
@@ -6079,7 +6070,16 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data8 = data.purchased_at;
       if (typeof data8 === "string") {
         if (!formats0(data8)) {
-          const err42 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err41 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err41];
+          } else {
+            vErrors.push(err41);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data8)) {
+          const err42 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err42];
           } else {
@@ -6087,21 +6087,12 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data8)) {
-          const err43 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err43];
-          } else {
-            vErrors.push(err43);
-          }
-          errors++;
-        }
       } else {
-        const err44 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err43 = { instancePath: instancePath + "/purchased_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err44];
+          vErrors = [err43];
         } else {
-          vErrors.push(err44);
+          vErrors.push(err43);
         }
         errors++;
       }
@@ -6109,17 +6100,26 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.expires_at !== void 0) {
       let data9 = data.expires_at;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err45 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
+        const err44 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
-          vErrors = [err45];
+          vErrors = [err44];
         } else {
-          vErrors.push(err45);
+          vErrors.push(err44);
         }
         errors++;
       }
       if (typeof data9 === "string") {
         if (!formats0(data9)) {
-          const err46 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          const err45 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err45];
+          } else {
+            vErrors.push(err45);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data9)) {
+          const err46 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err46];
           } else {
@@ -6127,20 +6127,22 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data9)) {
-          const err47 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err47];
-          } else {
-            vErrors.push(err47);
-          }
-          errors++;
-        }
       }
     }
     if (data.is_auto_renewing !== void 0) {
       if (typeof data.is_auto_renewing !== "boolean") {
-        const err48 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        const err47 = { instancePath: instancePath + "/is_auto_renewing", schemaPath: "#/properties/is_auto_renewing/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err47];
+        } else {
+          vErrors.push(err47);
+        }
+        errors++;
+      }
+    }
+    if (data.is_paused !== void 0) {
+      if (typeof data.is_paused !== "boolean") {
+        const err48 = { instancePath: instancePath + "/is_paused", schemaPath: "#/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -6149,25 +6151,14 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_paused !== void 0) {
-      if (typeof data.is_paused !== "boolean") {
-        const err49 = { instancePath: instancePath + "/is_paused", schemaPath: "#/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
+    if (data.planned_product_id !== void 0) {
+      let data12 = data.planned_product_id;
+      if (typeof data12 !== "string" && data12 !== null) {
+        const err49 = { instancePath: instancePath + "/planned_product_id", schemaPath: "#/properties/planned_product_id/type", keyword: "type", params: { type: schema75.properties.planned_product_id.type } };
         if (vErrors === null) {
           vErrors = [err49];
         } else {
           vErrors.push(err49);
-        }
-        errors++;
-      }
-    }
-    if (data.planned_product_id !== void 0) {
-      let data12 = data.planned_product_id;
-      if (typeof data12 !== "string" && data12 !== null) {
-        const err50 = { instancePath: instancePath + "/planned_product_id", schemaPath: "#/properties/planned_product_id/type", keyword: "type", params: { type: schema75.properties.planned_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err50];
-        } else {
-          vErrors.push(err50);
         }
         errors++;
       }
@@ -6182,7 +6173,16 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
       let data14 = data.created_at;
       if (typeof data14 === "string") {
         if (!formats0(data14)) {
-          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err50 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err50];
+          } else {
+            vErrors.push(err50);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data14)) {
+          const err51 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err51];
           } else {
@@ -6190,21 +6190,12 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern1.test(data14)) {
-          const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err52];
-          } else {
-            vErrors.push(err52);
-          }
-          errors++;
-        }
       } else {
-        const err53 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err52 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err53];
+          vErrors = [err52];
         } else {
-          vErrors.push(err53);
+          vErrors.push(err52);
         }
         errors++;
       }
@@ -6212,7 +6203,16 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
     if (data.period_type !== void 0) {
       let data15 = data.period_type;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err54 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
+        const err53 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/type", keyword: "type", params: { type: schema75.properties.period_type.type } };
+        if (vErrors === null) {
+          vErrors = [err53];
+        } else {
+          vErrors.push(err53);
+        }
+        errors++;
+      }
+      if (!(data15 === "normal" || data15 === "trial" || data15 === "intro" || data15 === null)) {
+        const err54 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -6220,8 +6220,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!(data15 === "normal" || data15 === "trial" || data15 === "intro" || data15 === null)) {
-        const err55 = { instancePath: instancePath + "/period_type", schemaPath: "#/properties/period_type/enum", keyword: "enum", params: { allowedValues: schema75.properties.period_type.enum } };
+    }
+    if (data.is_family_shared !== void 0) {
+      if (typeof data.is_family_shared !== "boolean") {
+        const err55 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -6230,9 +6232,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_discounted !== void 0) {
-      if (typeof data.is_discounted !== "boolean") {
-        const err56 = { instancePath: instancePath + "/is_discounted", schemaPath: "#/properties/is_discounted/type", keyword: "type", params: { type: "boolean" } };
+    if (data.country !== void 0) {
+      let data17 = data.country;
+      if (typeof data17 !== "string" && data17 !== null) {
+        const err56 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
         if (vErrors === null) {
           vErrors = [err56];
         } else {
@@ -6241,9 +6244,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_family_shared !== void 0) {
-      if (typeof data.is_family_shared !== "boolean") {
-        const err57 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+    if (data.screen_id !== void 0) {
+      let data18 = data.screen_id;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err57 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -6252,10 +6256,10 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.country !== void 0) {
-      let data18 = data.country;
-      if (typeof data18 !== "string" && data18 !== null) {
-        const err58 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema75.properties.country.type } };
+    if (data.billing_retry_at !== void 0) {
+      let data19 = data.billing_retry_at;
+      if (typeof data19 !== "string" && data19 !== null) {
+        const err58 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -6263,42 +6267,41 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.screen_id !== void 0) {
-      let data19 = data.screen_id;
-      if (typeof data19 !== "string" && data19 !== null) {
-        const err59 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema75.properties.screen_id.type } };
-        if (vErrors === null) {
-          vErrors = [err59];
-        } else {
-          vErrors.push(err59);
+      if (typeof data19 === "string") {
+        if (!formats0(data19)) {
+          const err59 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err59];
+          } else {
+            vErrors.push(err59);
+          }
+          errors++;
         }
-        errors++;
+        if (!pattern1.test(data19)) {
+          const err60 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err60];
+          } else {
+            vErrors.push(err60);
+          }
+          errors++;
+        }
       }
     }
-    if (data.billing_retry_at !== void 0) {
-      let data20 = data.billing_retry_at;
+    if (data.grace_period_expires_at !== void 0) {
+      let data20 = data.grace_period_expires_at;
       if (typeof data20 !== "string" && data20 !== null) {
-        const err60 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err61 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err60];
+          vErrors = [err61];
         } else {
-          vErrors.push(err60);
+          vErrors.push(err61);
         }
         errors++;
       }
       if (typeof data20 === "string") {
         if (!formats0(data20)) {
-          const err61 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err61];
-          } else {
-            vErrors.push(err61);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data20)) {
-          const err62 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err62 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -6306,31 +6309,31 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+        if (!pattern1.test(data20)) {
+          const err63 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err63];
+          } else {
+            vErrors.push(err63);
+          }
+          errors++;
+        }
       }
     }
-    if (data.grace_period_expires_at !== void 0) {
-      let data21 = data.grace_period_expires_at;
+    if (data.refunded_at !== void 0) {
+      let data21 = data.refunded_at;
       if (typeof data21 !== "string" && data21 !== null) {
-        const err63 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+        const err64 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err63];
+          vErrors = [err64];
         } else {
-          vErrors.push(err63);
+          vErrors.push(err64);
         }
         errors++;
       }
       if (typeof data21 === "string") {
         if (!formats0(data21)) {
-          const err64 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err64];
-          } else {
-            vErrors.push(err64);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data21)) {
-          const err65 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err65 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -6338,90 +6341,67 @@ function validate47(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-      }
-    }
-    if (data.refunded_at !== void 0) {
-      let data22 = data.refunded_at;
-      if (typeof data22 !== "string" && data22 !== null) {
-        const err66 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
-        if (vErrors === null) {
-          vErrors = [err66];
-        } else {
-          vErrors.push(err66);
-        }
-        errors++;
-      }
-      if (typeof data22 === "string") {
-        if (!formats0(data22)) {
-          const err67 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data21)) {
+          const err66 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err67];
+            vErrors = [err66];
           } else {
-            vErrors.push(err67);
-          }
-          errors++;
-        }
-        if (!pattern1.test(data22)) {
-          const err68 = { instancePath: instancePath + "/refunded_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err68];
-          } else {
-            vErrors.push(err68);
+            vErrors.push(err66);
           }
           errors++;
         }
       }
     }
     if (data.refunded_amount !== void 0) {
-      let data23 = data.refunded_amount;
-      if (typeof data23 !== "string" && data23 !== null) {
-        const err69 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
+      let data22 = data.refunded_amount;
+      if (typeof data22 !== "string" && data22 !== null) {
+        const err67 = { instancePath: instancePath + "/refunded_amount", schemaPath: "#/properties/refunded_amount/type", keyword: "type", params: { type: schema75.properties.refunded_amount.type } };
         if (vErrors === null) {
-          vErrors = [err69];
+          vErrors = [err67];
         } else {
-          vErrors.push(err69);
+          vErrors.push(err67);
         }
         errors++;
       }
     }
     if (data.verified_at !== void 0) {
-      let data24 = data.verified_at;
-      if (typeof data24 !== "string" && data24 !== null) {
-        const err70 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
+      let data23 = data.verified_at;
+      if (typeof data23 !== "string" && data23 !== null) {
+        const err68 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/type", keyword: "type", params: { type: schema86.type } };
         if (vErrors === null) {
-          vErrors = [err70];
+          vErrors = [err68];
         } else {
-          vErrors.push(err70);
+          vErrors.push(err68);
         }
         errors++;
       }
-      if (typeof data24 === "string") {
-        if (!formats0(data24)) {
-          const err71 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data23 === "string") {
+        if (!formats0(data23)) {
+          const err69 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err71];
+            vErrors = [err69];
           } else {
-            vErrors.push(err71);
+            vErrors.push(err69);
           }
           errors++;
         }
-        if (!pattern1.test(data24)) {
-          const err72 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+        if (!pattern1.test(data23)) {
+          const err70 = { instancePath: instancePath + "/verified_at", schemaPath: "answer:NullableExtensionTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err72];
+            vErrors = [err70];
           } else {
-            vErrors.push(err72);
+            vErrors.push(err70);
           }
           errors++;
         }
       }
     }
   } else {
-    const err73 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err71 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err73];
+      vErrors = [err71];
     } else {
-      vErrors.push(err73);
+      vErrors.push(err71);
     }
     errors++;
   }
@@ -6803,7 +6783,7 @@ function validate51(data, { instancePath = "", parentData, parentDataProperty, r
 }
 var answerPurchase = validate47;
 var v4CreatePurchaseBody = validate52;
-var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_discounted": { "type": "boolean", "default": false }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
+var schema95 = { "type": "object", "additionalProperties": false, "properties": { "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "price": { "type": "string", "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" }, "purchased_at": { "type": "string", "format": "date-time" }, "expires_at": { "type": "string", "format": "date-time" }, "is_auto_renewing": { "type": "boolean" }, "period_type": { "type": "string", "enum": ["normal", "trial", "intro"] }, "is_family_shared": { "type": "boolean", "default": false }, "country": { "type": ["string", "null"], "default": null, "pattern": "^[A-Z]{2}$", "x-hint": "a country code of two upper-case letters such as DE", "format": "text" }, "screen_id": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "trigger": { "type": "boolean", "default": true }, "app_store_data": { "$ref": "input:AppStoreInput" }, "play_store_data": { "$ref": "input:PlayStoreInput" }, "stripe_store_data": { "$ref": "input:StripeInput" }, "paddle_store_data": { "$ref": "input:PaddleInput" } }, "$id": "input:PurchaseInput" };
 var pattern43 = new RegExp("^[A-Za-z]{3}$", "u");
 var pattern45 = new RegExp("^[A-Z]{2}$", "u");
 function validate54(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -7456,9 +7436,6 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.is_discounted === void 0) {
-      data.is_discounted = false;
-    }
     if (data.is_family_shared === void 0) {
       data.is_family_shared = false;
     }
@@ -7620,8 +7597,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (typeof data.is_discounted !== "boolean") {
-      const err14 = { instancePath: instancePath + "/is_discounted", schemaPath: "#/properties/is_discounted/type", keyword: "type", params: { type: "boolean" } };
+    if (typeof data.is_family_shared !== "boolean") {
+      const err14 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -7629,8 +7606,9 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    if (typeof data.is_family_shared !== "boolean") {
-      const err15 = { instancePath: instancePath + "/is_family_shared", schemaPath: "#/properties/is_family_shared/type", keyword: "type", params: { type: "boolean" } };
+    let data7 = data.country;
+    if (typeof data7 !== "string" && data7 !== null) {
+      const err15 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema95.properties.country.type } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -7638,19 +7616,18 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
       errors++;
     }
-    let data8 = data.country;
-    if (typeof data8 !== "string" && data8 !== null) {
-      const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema95.properties.country.type } };
-      if (vErrors === null) {
-        vErrors = [err16];
-      } else {
-        vErrors.push(err16);
+    if (typeof data7 === "string") {
+      if (!formats4(data7)) {
+        const err16 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
       }
-      errors++;
-    }
-    if (typeof data8 === "string") {
-      if (!formats4(data8)) {
-        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/format", keyword: "format", params: { format: "text" } };
+      if (!pattern45.test(data7)) {
+        const err17 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -7658,29 +7635,29 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!pattern45.test(data8)) {
-        const err18 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two upper-case letters such as DE" } };
-        if (vErrors === null) {
-          vErrors = [err18];
-        } else {
-          vErrors.push(err18);
-        }
-        errors++;
-      }
     }
-    let data9 = data.screen_id;
-    if (typeof data9 !== "string" && data9 !== null) {
-      const err19 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema95.properties.screen_id.type } };
+    let data8 = data.screen_id;
+    if (typeof data8 !== "string" && data8 !== null) {
+      const err18 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/type", keyword: "type", params: { type: schema95.properties.screen_id.type } };
       if (vErrors === null) {
-        vErrors = [err19];
+        vErrors = [err18];
       } else {
-        vErrors.push(err19);
+        vErrors.push(err18);
       }
       errors++;
     }
-    if (typeof data9 === "string") {
-      if (func2(data9) > 256) {
-        const err20 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+    if (typeof data8 === "string") {
+      if (func2(data8) > 256) {
+        const err19 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/maxLength", keyword: "maxLength", params: { limit: 256 } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (func2(data8) < 1) {
+        const err20 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/minLength", keyword: "minLength", params: { limit: 1 } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -7688,8 +7665,8 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (func2(data9) < 1) {
-        const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/minLength", keyword: "minLength", params: { limit: 1 } };
+      if (!formats4(data8)) {
+        const err21 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -7697,22 +7674,13 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-      if (!formats4(data9)) {
-        const err22 = { instancePath: instancePath + "/screen_id", schemaPath: "#/properties/screen_id/format", keyword: "format", params: { format: "text" } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
     }
     if (typeof data.trigger !== "boolean") {
-      const err23 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/type", keyword: "type", params: { type: "boolean" } };
+      const err22 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/type", keyword: "type", params: { type: "boolean" } };
       if (vErrors === null) {
-        vErrors = [err23];
+        vErrors = [err22];
       } else {
-        vErrors.push(err23);
+        vErrors.push(err22);
       }
       errors++;
     }
@@ -7741,11 +7709,11 @@ function validate53(data, { instancePath = "", parentData, parentDataProperty, r
       }
     }
   } else {
-    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err23 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err24];
+      vErrors = [err23];
     } else {
-      vErrors.push(err24);
+      vErrors.push(err23);
     }
     errors++;
   }
@@ -7891,14 +7859,14 @@ function validate63(data, { instancePath = "", parentData, parentDataProperty, r
   return errors === 0;
 }
 var v4UpdateUserPurchaseBody = validate64;
-var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_voluntary": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
+var schema113 = { "type": "object", "additionalProperties": false, "properties": { "is_auto_renewing": { "type": "boolean" }, "is_paused": { "type": "boolean" }, "planned_product_id": { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text" }, "expires_at": { "type": "string", "format": "date-time" }, "billing_retry_at": { "type": ["string", "null"], "format": "date-time" }, "grace_period_expires_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_at": { "type": ["string", "null"], "format": "date-time" }, "refunded_amount": { "type": ["string", "null"], "pattern": "^[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99", "format": "text" } }, "$id": "input:PurchaseUpdate" };
 function validate64(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema113.properties, key0)) {
+      if (!(key0 === "is_auto_renewing" || key0 === "is_paused" || key0 === "planned_product_id" || key0 === "expires_at" || key0 === "billing_retry_at" || key0 === "grace_period_expires_at" || key0 === "refunded_at" || key0 === "refunded_amount")) {
         const err0 = { instancePath, schemaPath: "input:PurchaseUpdate/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -7919,9 +7887,9 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_voluntary !== void 0) {
-      if (typeof data.is_voluntary !== "boolean") {
-        const err2 = { instancePath: instancePath + "/is_voluntary", schemaPath: "input:PurchaseUpdate/properties/is_voluntary/type", keyword: "type", params: { type: "boolean" } };
+    if (data.is_paused !== void 0) {
+      if (typeof data.is_paused !== "boolean") {
+        const err2 = { instancePath: instancePath + "/is_paused", schemaPath: "input:PurchaseUpdate/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -7930,9 +7898,10 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         errors++;
       }
     }
-    if (data.is_paused !== void 0) {
-      if (typeof data.is_paused !== "boolean") {
-        const err3 = { instancePath: instancePath + "/is_paused", schemaPath: "input:PurchaseUpdate/properties/is_paused/type", keyword: "type", params: { type: "boolean" } };
+    if (data.planned_product_id !== void 0) {
+      let data2 = data.planned_product_id;
+      if (typeof data2 !== "string" && data2 !== null) {
+        const err3 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/type", keyword: "type", params: { type: schema113.properties.planned_product_id.type } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -7940,21 +7909,18 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.planned_product_id !== void 0) {
-      let data3 = data.planned_product_id;
-      if (typeof data3 !== "string" && data3 !== null) {
-        const err4 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/type", keyword: "type", params: { type: schema113.properties.planned_product_id.type } };
-        if (vErrors === null) {
-          vErrors = [err4];
-        } else {
-          vErrors.push(err4);
+      if (typeof data2 === "string") {
+        if (func2(data2) > 255) {
+          const err4 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+          if (vErrors === null) {
+            vErrors = [err4];
+          } else {
+            vErrors.push(err4);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (typeof data3 === "string") {
-        if (func2(data3) > 255) {
-          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (func2(data2) < 1) {
+          const err5 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err5];
           } else {
@@ -7962,8 +7928,8 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (func2(data3) < 1) {
-          const err6 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/minLength", keyword: "minLength", params: { limit: 1 } };
+        if (!formats4(data2)) {
+          const err6 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
           if (vErrors === null) {
             vErrors = [err6];
           } else {
@@ -7971,8 +7937,13 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!formats4(data3)) {
-          const err7 = { instancePath: instancePath + "/planned_product_id", schemaPath: "input:PurchaseUpdate/properties/planned_product_id/format", keyword: "format", params: { format: "text" } };
+      }
+    }
+    if (data.expires_at !== void 0) {
+      let data3 = data.expires_at;
+      if (typeof data3 === "string") {
+        if (!formats0(data3)) {
+          const err7 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
             vErrors = [err7];
           } else {
@@ -7980,22 +7951,20 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
+      } else {
+        const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err8];
+        } else {
+          vErrors.push(err8);
+        }
+        errors++;
       }
     }
-    if (data.expires_at !== void 0) {
-      let data4 = data.expires_at;
-      if (typeof data4 === "string") {
-        if (!formats0(data4)) {
-          const err8 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
-          if (vErrors === null) {
-            vErrors = [err8];
-          } else {
-            vErrors.push(err8);
-          }
-          errors++;
-        }
-      } else {
-        const err9 = { instancePath: instancePath + "/expires_at", schemaPath: "input:PurchaseUpdate/properties/expires_at/type", keyword: "type", params: { type: "string" } };
+    if (data.billing_retry_at !== void 0) {
+      let data4 = data.billing_retry_at;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err9 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -8003,90 +7972,87 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
         }
         errors++;
       }
-    }
-    if (data.billing_retry_at !== void 0) {
-      let data5 = data.billing_retry_at;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err10 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/type", keyword: "type", params: { type: schema113.properties.billing_retry_at.type } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-      if (typeof data5 === "string") {
-        if (!formats0(data5)) {
-          const err11 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data4 === "string") {
+        if (!formats0(data4)) {
+          const err10 = { instancePath: instancePath + "/billing_retry_at", schemaPath: "input:PurchaseUpdate/properties/billing_retry_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err11];
+            vErrors = [err10];
           } else {
-            vErrors.push(err11);
+            vErrors.push(err10);
           }
           errors++;
         }
       }
     }
     if (data.grace_period_expires_at !== void 0) {
-      let data6 = data.grace_period_expires_at;
-      if (typeof data6 !== "string" && data6 !== null) {
-        const err12 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
+      let data5 = data.grace_period_expires_at;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err11 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/type", keyword: "type", params: { type: schema113.properties.grace_period_expires_at.type } };
         if (vErrors === null) {
-          vErrors = [err12];
+          vErrors = [err11];
         } else {
-          vErrors.push(err12);
+          vErrors.push(err11);
         }
         errors++;
       }
-      if (typeof data6 === "string") {
-        if (!formats0(data6)) {
-          const err13 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data5 === "string") {
+        if (!formats0(data5)) {
+          const err12 = { instancePath: instancePath + "/grace_period_expires_at", schemaPath: "input:PurchaseUpdate/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err13];
+            vErrors = [err12];
           } else {
-            vErrors.push(err13);
+            vErrors.push(err12);
           }
           errors++;
         }
       }
     }
     if (data.refunded_at !== void 0) {
-      let data7 = data.refunded_at;
-      if (typeof data7 !== "string" && data7 !== null) {
-        const err14 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
+      let data6 = data.refunded_at;
+      if (typeof data6 !== "string" && data6 !== null) {
+        const err13 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/type", keyword: "type", params: { type: schema113.properties.refunded_at.type } };
         if (vErrors === null) {
-          vErrors = [err14];
+          vErrors = [err13];
         } else {
-          vErrors.push(err14);
+          vErrors.push(err13);
         }
         errors++;
       }
-      if (typeof data7 === "string") {
-        if (!formats0(data7)) {
-          const err15 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
+      if (typeof data6 === "string") {
+        if (!formats0(data6)) {
+          const err14 = { instancePath: instancePath + "/refunded_at", schemaPath: "input:PurchaseUpdate/properties/refunded_at/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err15];
+            vErrors = [err14];
           } else {
-            vErrors.push(err15);
+            vErrors.push(err14);
           }
           errors++;
         }
       }
     }
     if (data.refunded_amount !== void 0) {
-      let data8 = data.refunded_amount;
-      if (typeof data8 !== "string" && data8 !== null) {
-        const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
+      let data7 = data.refunded_amount;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err15 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/type", keyword: "type", params: { type: schema113.properties.refunded_amount.type } };
         if (vErrors === null) {
-          vErrors = [err16];
+          vErrors = [err15];
         } else {
-          vErrors.push(err16);
+          vErrors.push(err15);
         }
         errors++;
       }
-      if (typeof data8 === "string") {
-        if (!formats4(data8)) {
-          const err17 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
+      if (typeof data7 === "string") {
+        if (!formats4(data7)) {
+          const err16 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err16];
+          } else {
+            vErrors.push(err16);
+          }
+          errors++;
+        }
+        if (!pattern34.test(data7)) {
+          const err17 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
@@ -8094,23 +8060,14 @@ function validate64(data, { instancePath = "", parentData, parentDataProperty, r
           }
           errors++;
         }
-        if (!pattern34.test(data8)) {
-          const err18 = { instancePath: instancePath + "/refunded_amount", schemaPath: "input:PurchaseUpdate/properties/refunded_amount/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99" } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
       }
     }
   } else {
-    const err19 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
+    const err18 = { instancePath, schemaPath: "input:PurchaseUpdate/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err19];
+      vErrors = [err18];
     } else {
-      vErrors.push(err19);
+      vErrors.push(err18);
     }
     errors++;
   }
@@ -17769,7 +17726,7 @@ function validate139(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsChart = validate143;
-var schema240 = { "type": "object", "required": ["object", "url", "code", "from", "to", "unit", "environment", "currency", "measure", "totalType", "seriesRelation", "maxSeries", "horizontalLabelType", "series", "as_of", "incomplete_from"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart"] }, "url": { "type": "string" }, "code": { "type": "string" }, "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "totalType": { "type": "string", "enum": ["sum", "last", "average"] }, "seriesRelation": { "type": "string", "enum": ["partsOfWhole", "independent"] }, "maxSeries": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "horizontalLabelType": { "type": "string", "enum": ["default"] }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsSeries" } }, "segmentation": { "type": "string" }, "summarySeries": { "$ref": "answer:AnalyticsSeries" }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "behind": { "$ref": "answer:AnalyticsBehind" }, "incomplete_from": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsChart" };
+var schema240 = { "type": "object", "required": ["object", "url", "code", "from", "to", "unit", "environment", "currency", "measure", "totalType", "seriesRelation", "maxSeries", "horizontalLabelType", "series", "as_of", "incomplete_from"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart"] }, "url": { "type": "string" }, "code": { "type": "string" }, "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "totalType": { "type": "string", "enum": ["sum", "last", "average"] }, "seriesRelation": { "type": "string", "enum": ["partsOfWhole", "independent"] }, "maxSeries": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "horizontalLabelType": { "type": "string", "enum": ["default"] }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsSeries" } }, "segmentation": { "type": "string" }, "summarySeries": { "$ref": "answer:AnalyticsSeries" }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "complete": { "$ref": "answer:AnalyticsComplete" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "incomplete_from": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsChart" };
 function validate144(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -17812,7 +17769,7 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "label" || key0 === "total" || key0 === "totalPrev" || key0 === "totalWeight" || key0 === "totalPrevWeight" || key0 === "data" || key0 === "dataPrev")) {
+      if (!(key0 === "label" || key0 === "total" || key0 === "totalPrev" || key0 === "totalWeight" || key0 === "totalPrevWeight" || key0 === "data" || key0 === "dataPrev" || key0 === "complete")) {
         const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -17987,32 +17944,213 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
         const len1 = data9.length;
         for (let i1 = 0; i1 < len1; i1++) {
           let data10 = data9[i1];
-          if (!(typeof data10 == "number" && isFinite(data10))) {
-            const err19 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "#/properties/dataPrev/items/type", keyword: "type", params: { type: "number" } };
+          if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
+            if (data10.start_time === void 0) {
+              const err19 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/required", keyword: "required", params: { missingProperty: "start_time" } };
+              if (vErrors === null) {
+                vErrors = [err19];
+              } else {
+                vErrors.push(err19);
+              }
+              errors++;
+            }
+            if (data10.value === void 0) {
+              const err20 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/required", keyword: "required", params: { missingProperty: "value" } };
+              if (vErrors === null) {
+                vErrors = [err20];
+              } else {
+                vErrors.push(err20);
+              }
+              errors++;
+            }
+            for (const key2 in data10) {
+              if (!(key2 === "start_time" || key2 === "value")) {
+                const err21 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+                if (vErrors === null) {
+                  vErrors = [err21];
+                } else {
+                  vErrors.push(err21);
+                }
+                errors++;
+              }
+            }
+            if (data10.start_time !== void 0) {
+              let data11 = data10.start_time;
+              if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+                const err22 = { instancePath: instancePath + "/dataPrev/" + i1 + "/start_time", schemaPath: "answer:AnalyticsPoint/properties/start_time/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+              if (typeof data11 == "number" && isFinite(data11)) {
+                if (data11 > 9007199254740991 || isNaN(data11)) {
+                  const err23 = { instancePath: instancePath + "/dataPrev/" + i1 + "/start_time", schemaPath: "answer:AnalyticsPoint/properties/start_time/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err23];
+                  } else {
+                    vErrors.push(err23);
+                  }
+                  errors++;
+                }
+                if (data11 < -9007199254740991 || isNaN(data11)) {
+                  const err24 = { instancePath: instancePath + "/dataPrev/" + i1 + "/start_time", schemaPath: "answer:AnalyticsPoint/properties/start_time/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err24];
+                  } else {
+                    vErrors.push(err24);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data10.value !== void 0) {
+              let data12 = data10.value;
+              if (!(typeof data12 == "number" && isFinite(data12))) {
+                const err25 = { instancePath: instancePath + "/dataPrev/" + i1 + "/value", schemaPath: "answer:AnalyticsPoint/properties/value/type", keyword: "type", params: { type: "number" } };
+                if (vErrors === null) {
+                  vErrors = [err25];
+                } else {
+                  vErrors.push(err25);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err26 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/type", keyword: "type", params: { type: "object" } };
             if (vErrors === null) {
-              vErrors = [err19];
+              vErrors = [err26];
             } else {
-              vErrors.push(err19);
+              vErrors.push(err26);
             }
             errors++;
           }
         }
       } else {
-        const err20 = { instancePath: instancePath + "/dataPrev", schemaPath: "#/properties/dataPrev/type", keyword: "type", params: { type: "array" } };
+        const err27 = { instancePath: instancePath + "/dataPrev", schemaPath: "#/properties/dataPrev/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err20];
+          vErrors = [err27];
         } else {
-          vErrors.push(err20);
+          vErrors.push(err27);
+        }
+        errors++;
+      }
+    }
+    if (data.complete !== void 0) {
+      let data13 = data.complete;
+      if (data13 && typeof data13 == "object" && !Array.isArray(data13)) {
+        if (data13.to === void 0) {
+          const err28 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "to" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data13.total === void 0) {
+          const err29 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "total" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data13.totalPrev === void 0) {
+          const err30 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "totalPrev" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        for (const key3 in data13) {
+          if (!(key3 === "to" || key3 === "total" || key3 === "totalPrev")) {
+            const err31 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err31];
+            } else {
+              vErrors.push(err31);
+            }
+            errors++;
+          }
+        }
+        if (data13.to !== void 0) {
+          let data14 = data13.to;
+          if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
+            const err32 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err32];
+            } else {
+              vErrors.push(err32);
+            }
+            errors++;
+          }
+          if (typeof data14 == "number" && isFinite(data14)) {
+            if (data14 > 9007199254740991 || isNaN(data14)) {
+              const err33 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err33];
+              } else {
+                vErrors.push(err33);
+              }
+              errors++;
+            }
+            if (data14 < -9007199254740991 || isNaN(data14)) {
+              const err34 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err34];
+              } else {
+                vErrors.push(err34);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data13.total !== void 0) {
+          let data15 = data13.total;
+          if (!(typeof data15 == "number" && isFinite(data15))) {
+            const err35 = { instancePath: instancePath + "/complete/total", schemaPath: "answer:AnalyticsComplete/properties/total/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+        }
+        if (data13.totalPrev !== void 0) {
+          let data16 = data13.totalPrev;
+          if (!(typeof data16 == "number" && isFinite(data16))) {
+            const err36 = { instancePath: instancePath + "/complete/totalPrev", schemaPath: "answer:AnalyticsComplete/properties/totalPrev/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err36];
+            } else {
+              vErrors.push(err36);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err37 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
         }
         errors++;
       }
     }
   } else {
-    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err38 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err21];
+      vErrors = [err38];
     } else {
-      vErrors.push(err21);
+      vErrors.push(err38);
     }
     errors++;
   }
@@ -18651,20 +18789,20 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
         errors = vErrors.length;
       }
     }
-    if (data.as_of !== void 0) {
-      let data18 = data.as_of;
-      if (!(typeof data18 == "number" && (!(data18 % 1) && !isNaN(data18)) && isFinite(data18))) {
-        const err47 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err47];
-        } else {
-          vErrors.push(err47);
+    if (data.complete !== void 0) {
+      let data18 = data.complete;
+      if (data18 && typeof data18 == "object" && !Array.isArray(data18)) {
+        if (data18.to === void 0) {
+          const err47 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "to" } };
+          if (vErrors === null) {
+            vErrors = [err47];
+          } else {
+            vErrors.push(err47);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (typeof data18 == "number" && isFinite(data18)) {
-        if (data18 > 9007199254740991 || isNaN(data18)) {
-          const err48 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+        if (data18.total === void 0) {
+          const err48 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "total" } };
           if (vErrors === null) {
             vErrors = [err48];
           } else {
@@ -18672,8 +18810,8 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data18 < -9007199254740991 || isNaN(data18)) {
-          const err49 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+        if (data18.totalPrev === void 0) {
+          const err49 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "totalPrev" } };
           if (vErrors === null) {
             vErrors = [err49];
           } else {
@@ -18681,78 +18819,153 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      }
-    }
-    if (data.behind !== void 0) {
-      let data19 = data.behind;
-      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
-        const err50 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
+        for (const key1 in data18) {
+          if (!(key1 === "to" || key1 === "total" || key1 === "totalPrev")) {
+            const err50 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err50];
+            } else {
+              vErrors.push(err50);
+            }
+            errors++;
+          }
+        }
+        if (data18.to !== void 0) {
+          let data19 = data18.to;
+          if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
+            const err51 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err51];
+            } else {
+              vErrors.push(err51);
+            }
+            errors++;
+          }
+          if (typeof data19 == "number" && isFinite(data19)) {
+            if (data19 > 9007199254740991 || isNaN(data19)) {
+              const err52 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err52];
+              } else {
+                vErrors.push(err52);
+              }
+              errors++;
+            }
+            if (data19 < -9007199254740991 || isNaN(data19)) {
+              const err53 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err53];
+              } else {
+                vErrors.push(err53);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data18.total !== void 0) {
+          let data20 = data18.total;
+          if (!(typeof data20 == "number" && isFinite(data20))) {
+            const err54 = { instancePath: instancePath + "/complete/total", schemaPath: "answer:AnalyticsComplete/properties/total/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err54];
+            } else {
+              vErrors.push(err54);
+            }
+            errors++;
+          }
+        }
+        if (data18.totalPrev !== void 0) {
+          let data21 = data18.totalPrev;
+          if (!(typeof data21 == "number" && isFinite(data21))) {
+            const err55 = { instancePath: instancePath + "/complete/totalPrev", schemaPath: "answer:AnalyticsComplete/properties/totalPrev/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err55];
+            } else {
+              vErrors.push(err55);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err56 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err50];
+          vErrors = [err56];
         } else {
-          vErrors.push(err50);
+          vErrors.push(err56);
         }
         errors++;
       }
-      if (typeof data19 == "number" && isFinite(data19)) {
-        if (data19 > 1e4 || isNaN(data19)) {
-          const err51 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
+    }
+    if (data.as_of !== void 0) {
+      let data22 = data.as_of;
+      if (!(typeof data22 == "number" && (!(data22 % 1) && !isNaN(data22)) && isFinite(data22))) {
+        const err57 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err57];
+        } else {
+          vErrors.push(err57);
+        }
+        errors++;
+      }
+      if (typeof data22 == "number" && isFinite(data22)) {
+        if (data22 > 9007199254740991 || isNaN(data22)) {
+          const err58 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err51];
+            vErrors = [err58];
           } else {
-            vErrors.push(err51);
+            vErrors.push(err58);
           }
           errors++;
         }
-        if (data19 < 1 || isNaN(data19)) {
-          const err52 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+        if (data22 < -9007199254740991 || isNaN(data22)) {
+          const err59 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err52];
+            vErrors = [err59];
           } else {
-            vErrors.push(err52);
+            vErrors.push(err59);
           }
           errors++;
         }
       }
     }
     if (data.incomplete_from !== void 0) {
-      let data20 = data.incomplete_from;
-      if (!(typeof data20 == "number" && (!(data20 % 1) && !isNaN(data20)) && isFinite(data20)) && data20 !== null) {
-        const err53 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/type", keyword: "type", params: { type: schema240.properties.incomplete_from.type } };
+      let data23 = data.incomplete_from;
+      if (!(typeof data23 == "number" && (!(data23 % 1) && !isNaN(data23)) && isFinite(data23)) && data23 !== null) {
+        const err60 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/type", keyword: "type", params: { type: schema240.properties.incomplete_from.type } };
         if (vErrors === null) {
-          vErrors = [err53];
+          vErrors = [err60];
         } else {
-          vErrors.push(err53);
+          vErrors.push(err60);
         }
         errors++;
       }
-      if (typeof data20 == "number" && isFinite(data20)) {
-        if (data20 > 9007199254740991 || isNaN(data20)) {
-          const err54 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+      if (typeof data23 == "number" && isFinite(data23)) {
+        if (data23 > 9007199254740991 || isNaN(data23)) {
+          const err61 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err54];
+            vErrors = [err61];
           } else {
-            vErrors.push(err54);
+            vErrors.push(err61);
           }
           errors++;
         }
-        if (data20 < -9007199254740991 || isNaN(data20)) {
-          const err55 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+        if (data23 < -9007199254740991 || isNaN(data23)) {
+          const err62 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err55];
+            vErrors = [err62];
           } else {
-            vErrors.push(err55);
+            vErrors.push(err62);
           }
           errors++;
         }
       }
     }
   } else {
-    const err56 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err63 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err56];
+      vErrors = [err63];
     } else {
-      vErrors.push(err56);
+      vErrors.push(err63);
     }
     errors++;
   }
@@ -18838,7 +19051,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsChartQuery = validate150;
-var schema247 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
+var schema249 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
 var pattern97 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
 function validate150(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -18861,7 +19074,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema247.properties, key0)) {
+      if (!func36.call(schema249.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -18946,7 +19159,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema247.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema249.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -18966,7 +19179,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema247.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema249.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -20318,7 +20531,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsCard = validate151;
-var schema249 = { "type": "object", "required": ["code", "value", "valuePrev"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["trials_count", "subscriptions_count", "inapp_count", "tracked_revenue"] }, "value": { "type": "number" }, "valuePrev": { "type": "number" } }, "$id": "answer:AnalyticsCardFigure" };
+var schema251 = { "type": "object", "required": ["code", "value", "valuePrev"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["trials_count", "subscriptions_count", "inapp_count", "tracked_revenue"] }, "value": { "type": "number" }, "valuePrev": { "type": "number" } }, "$id": "answer:AnalyticsCardFigure" };
 function validate151(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20378,7 +20591,7 @@ function validate151(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data1 === "trials_count" || data1 === "subscriptions_count" || data1 === "inapp_count" || data1 === "tracked_revenue")) {
-            const err5 = { instancePath: instancePath + "/" + i0 + "/code", schemaPath: "answer:AnalyticsCardFigure/properties/code/enum", keyword: "enum", params: { allowedValues: schema249.properties.code.enum } };
+            const err5 = { instancePath: instancePath + "/" + i0 + "/code", schemaPath: "answer:AnalyticsCardFigure/properties/code/enum", keyword: "enum", params: { allowedValues: schema251.properties.code.enum } };
             if (vErrors === null) {
               vErrors = [err5];
             } else {
@@ -20512,9 +20725,9 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExperimentList = validate153;
-var schema251 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
-var schema253 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
-var schema254 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
+var schema253 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
+var schema255 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
+var schema256 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
 var pattern98 = new RegExp("^/v4/experiments/.+$", "u");
 function validate154(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -20675,7 +20888,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema253.properties, key0)) {
+      if (!func36.call(schema255.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -20697,7 +20910,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "experiment")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema253.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema255.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -20797,7 +21010,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.description !== void 0) {
       let data5 = data.description;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema253.properties.description.type } };
+        const err28 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema255.properties.description.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -20818,7 +21031,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active" || data6 === "paused" || data6 === "finished")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema254.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema256.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -20894,7 +21107,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_percent !== void 0) {
       let data9 = data.segment_percent;
       if (!(typeof data9 == "number" && isFinite(data9)) && data9 !== null) {
-        const err37 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema253.properties.segment_percent.type } };
+        const err37 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema255.properties.segment_percent.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -20926,7 +21139,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.primary_metric !== void 0) {
       let data10 = data.primary_metric;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err40 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema253.properties.primary_metric.type } };
+        const err40 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema255.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -20935,7 +21148,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "user_to_trial" || data10 === "user_to_paid" || data10 === "free_trials" || data10 === "trial_to_paid" || data10 === "trial_cancellation" || data10 === "new_subscriptions" || data10 === "subscription_cancellation" || data10 === "sales" || data10 === "proceeds" || data10 === "refunds" || data10 === null)) {
-        const err41 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema253.properties.primary_metric.enum } };
+        const err41 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema255.properties.primary_metric.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -20947,7 +21160,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_value !== void 0) {
       let data11 = data.goal_value;
       if (!(typeof data11 == "number" && isFinite(data11)) && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema253.properties.goal_value.type } };
+        const err42 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema255.properties.goal_value.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -20959,7 +21172,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_direction !== void 0) {
       let data12 = data.goal_direction;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema253.properties.goal_direction.type } };
+        const err43 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema255.properties.goal_direction.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -20968,7 +21181,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "increase" || data12 === "decrease" || data12 === null)) {
-        const err44 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema253.properties.goal_direction.enum } };
+        const err44 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema255.properties.goal_direction.enum } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -21196,7 +21409,7 @@ function validate153(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/experiments")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema251.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema253.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -21290,7 +21503,7 @@ function validate153(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperiment = validate154;
 var v4CreateExperimentBody = validate157;
-var schema262 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
+var schema264 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
 var pattern104 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
 function validate158(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -21340,7 +21553,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema262.properties, key0)) {
+      if (!func36.call(schema264.properties, key0)) {
         const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err2];
@@ -21441,7 +21654,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.description;
     if (typeof data2 !== "string" && data2 !== null) {
-      const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema262.properties.description.type } };
+      const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema264.properties.description.type } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -21471,7 +21684,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.segment_percent;
     if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-      const err15 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema262.properties.segment_percent.type } };
+      const err15 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema264.properties.segment_percent.type } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -21501,7 +21714,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.primary_metric;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err18 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema262.properties.primary_metric.type } };
+      const err18 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema264.properties.primary_metric.type } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -21510,7 +21723,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "user_to_trial" || data4 === "user_to_paid" || data4 === "free_trials" || data4 === "trial_to_paid" || data4 === "trial_cancellation" || data4 === "new_subscriptions" || data4 === "subscription_cancellation" || data4 === "sales" || data4 === "proceeds" || data4 === "refunds" || data4 === null)) {
-      const err19 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema262.properties.primary_metric.enum } };
+      const err19 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema264.properties.primary_metric.enum } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -21520,7 +21733,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.goal_value;
     if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
-      const err20 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema262.properties.goal_value.type } };
+      const err20 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema264.properties.goal_value.type } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -21530,7 +21743,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.goal_direction;
     if (typeof data6 !== "string" && data6 !== null) {
-      const err21 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema262.properties.goal_direction.type } };
+      const err21 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema264.properties.goal_direction.type } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -21539,7 +21752,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data6 === "increase" || data6 === "decrease" || data6 === null)) {
-      const err22 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema262.properties.goal_direction.enum } };
+      const err22 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema264.properties.goal_direction.enum } };
       if (vErrors === null) {
         vErrors = [err22];
       } else {
@@ -21684,9 +21897,9 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExperimentsSummary = validate161;
-var schema263 = { "type": "object", "required": ["object", "url", "environment", "currency", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiments_summary"] }, "url": { "type": "string", "enum": ["/v4/experiments/summary"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "data": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ExperimentSummary" } }, "unconverted": { "type": "array", "minItems": 1, "items": { "$ref": "answer:UnconvertedMoney" } }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:ExperimentsSummary" };
-var schema264 = { "type": "object", "required": ["experiment_uid", "name", "status", "started_at", "finished_at", "days_running", "primary_metric", "groups"], "additionalProperties": false, "properties": { "experiment_uid": { "type": "string" }, "name": { "type": "string" }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "days_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "primary_metric": { "type": ["string", "null"] }, "groups": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ExperimentGroupSummary" } } }, "$id": "answer:ExperimentSummary" };
-var schema268 = { "type": "object", "required": ["group_uid", "name", "is_control", "users", "pinned_users", "paying_users", "trials", "trial_conversions", "subscriptions", "in_app_purchases", "sales", "proceeds", "refunds", "arpu", "primary_metric_value", "goal_reached", "uplift", "p_value", "is_significant", "recommended_sample_size"], "additionalProperties": false, "properties": { "group_uid": { "type": "string" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "pinned_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trial_conversions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "subscriptions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "in_app_purchases": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sales": { "type": "number" }, "proceeds": { "type": "number" }, "refunds": { "type": "number" }, "arpu": { "type": "number" }, "primary_metric_value": { "type": ["number", "null"] }, "goal_reached": { "type": ["boolean", "null"] }, "uplift": { "type": ["number", "null"] }, "p_value": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }, "is_significant": { "type": ["boolean", "null"] }, "recommended_sample_size": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:ExperimentGroupSummary" };
+var schema265 = { "type": "object", "required": ["object", "url", "environment", "currency", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiments_summary"] }, "url": { "type": "string", "enum": ["/v4/experiments/summary"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "data": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ExperimentSummary" } }, "unconverted": { "type": "array", "minItems": 1, "items": { "$ref": "answer:UnconvertedMoney" } } }, "$id": "answer:ExperimentsSummary" };
+var schema266 = { "type": "object", "required": ["experiment_uid", "name", "status", "started_at", "finished_at", "days_running", "primary_metric", "groups"], "additionalProperties": false, "properties": { "experiment_uid": { "type": "string" }, "name": { "type": "string" }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "days_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "primary_metric": { "type": ["string", "null"] }, "groups": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ExperimentGroupSummary" } } }, "$id": "answer:ExperimentSummary" };
+var schema270 = { "type": "object", "required": ["group_uid", "name", "is_control", "users", "pinned_users", "paying_users", "trials", "trial_conversions", "subscriptions", "in_app_purchases", "sales", "proceeds", "refunds", "arpu", "primary_metric_value", "goal_reached", "uplift", "p_value", "is_significant", "recommended_sample_size"], "additionalProperties": false, "properties": { "group_uid": { "type": "string" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "pinned_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trial_conversions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "subscriptions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "in_app_purchases": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sales": { "type": "number" }, "proceeds": { "type": "number" }, "refunds": { "type": "number" }, "arpu": { "type": "number" }, "primary_metric_value": { "type": ["number", "null"] }, "goal_reached": { "type": ["boolean", "null"] }, "uplift": { "type": ["number", "null"] }, "p_value": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }, "is_significant": { "type": ["boolean", "null"] }, "recommended_sample_size": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:ExperimentGroupSummary" };
 function validate162(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -21809,7 +22022,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "draft" || data2 === "active" || data2 === "paused" || data2 === "finished")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema254.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema256.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -21917,7 +22130,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.primary_metric !== void 0) {
       let data6 = data.primary_metric;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema264.properties.primary_metric.type } };
+        const err22 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema266.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -22123,7 +22336,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data8) {
-              if (!func36.call(schema268.properties, key1)) {
+              if (!func36.call(schema270.properties, key1)) {
                 const err44 = { instancePath: instancePath + "/groups/" + i0, schemaPath: "answer:ExperimentGroupSummary/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err44];
@@ -22147,7 +22360,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.name !== void 0) {
               let data10 = data8.name;
               if (typeof data10 !== "string" && data10 !== null) {
-                const err46 = { instancePath: instancePath + "/groups/" + i0 + "/name", schemaPath: "answer:ExperimentGroupSummary/properties/name/type", keyword: "type", params: { type: schema268.properties.name.type } };
+                const err46 = { instancePath: instancePath + "/groups/" + i0 + "/name", schemaPath: "answer:ExperimentGroupSummary/properties/name/type", keyword: "type", params: { type: schema270.properties.name.type } };
                 if (vErrors === null) {
                   vErrors = [err46];
                 } else {
@@ -22442,7 +22655,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.primary_metric_value !== void 0) {
               let data23 = data8.primary_metric_value;
               if (!(typeof data23 == "number" && isFinite(data23)) && data23 !== null) {
-                const err73 = { instancePath: instancePath + "/groups/" + i0 + "/primary_metric_value", schemaPath: "answer:ExperimentGroupSummary/properties/primary_metric_value/type", keyword: "type", params: { type: schema268.properties.primary_metric_value.type } };
+                const err73 = { instancePath: instancePath + "/groups/" + i0 + "/primary_metric_value", schemaPath: "answer:ExperimentGroupSummary/properties/primary_metric_value/type", keyword: "type", params: { type: schema270.properties.primary_metric_value.type } };
                 if (vErrors === null) {
                   vErrors = [err73];
                 } else {
@@ -22454,7 +22667,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.goal_reached !== void 0) {
               let data24 = data8.goal_reached;
               if (typeof data24 !== "boolean" && data24 !== null) {
-                const err74 = { instancePath: instancePath + "/groups/" + i0 + "/goal_reached", schemaPath: "answer:ExperimentGroupSummary/properties/goal_reached/type", keyword: "type", params: { type: schema268.properties.goal_reached.type } };
+                const err74 = { instancePath: instancePath + "/groups/" + i0 + "/goal_reached", schemaPath: "answer:ExperimentGroupSummary/properties/goal_reached/type", keyword: "type", params: { type: schema270.properties.goal_reached.type } };
                 if (vErrors === null) {
                   vErrors = [err74];
                 } else {
@@ -22466,7 +22679,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.uplift !== void 0) {
               let data25 = data8.uplift;
               if (!(typeof data25 == "number" && isFinite(data25)) && data25 !== null) {
-                const err75 = { instancePath: instancePath + "/groups/" + i0 + "/uplift", schemaPath: "answer:ExperimentGroupSummary/properties/uplift/type", keyword: "type", params: { type: schema268.properties.uplift.type } };
+                const err75 = { instancePath: instancePath + "/groups/" + i0 + "/uplift", schemaPath: "answer:ExperimentGroupSummary/properties/uplift/type", keyword: "type", params: { type: schema270.properties.uplift.type } };
                 if (vErrors === null) {
                   vErrors = [err75];
                 } else {
@@ -22478,7 +22691,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.p_value !== void 0) {
               let data26 = data8.p_value;
               if (!(typeof data26 == "number" && isFinite(data26)) && data26 !== null) {
-                const err76 = { instancePath: instancePath + "/groups/" + i0 + "/p_value", schemaPath: "answer:ExperimentGroupSummary/properties/p_value/type", keyword: "type", params: { type: schema268.properties.p_value.type } };
+                const err76 = { instancePath: instancePath + "/groups/" + i0 + "/p_value", schemaPath: "answer:ExperimentGroupSummary/properties/p_value/type", keyword: "type", params: { type: schema270.properties.p_value.type } };
                 if (vErrors === null) {
                   vErrors = [err76];
                 } else {
@@ -22510,7 +22723,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.is_significant !== void 0) {
               let data27 = data8.is_significant;
               if (typeof data27 !== "boolean" && data27 !== null) {
-                const err79 = { instancePath: instancePath + "/groups/" + i0 + "/is_significant", schemaPath: "answer:ExperimentGroupSummary/properties/is_significant/type", keyword: "type", params: { type: schema268.properties.is_significant.type } };
+                const err79 = { instancePath: instancePath + "/groups/" + i0 + "/is_significant", schemaPath: "answer:ExperimentGroupSummary/properties/is_significant/type", keyword: "type", params: { type: schema270.properties.is_significant.type } };
                 if (vErrors === null) {
                   vErrors = [err79];
                 } else {
@@ -22522,7 +22735,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.recommended_sample_size !== void 0) {
               let data28 = data8.recommended_sample_size;
               if (!(typeof data28 == "number" && (!(data28 % 1) && !isNaN(data28)) && isFinite(data28)) && data28 !== null) {
-                const err80 = { instancePath: instancePath + "/groups/" + i0 + "/recommended_sample_size", schemaPath: "answer:ExperimentGroupSummary/properties/recommended_sample_size/type", keyword: "type", params: { type: schema268.properties.recommended_sample_size.type } };
+                const err80 = { instancePath: instancePath + "/groups/" + i0 + "/recommended_sample_size", schemaPath: "answer:ExperimentGroupSummary/properties/recommended_sample_size/type", keyword: "type", params: { type: schema270.properties.recommended_sample_size.type } };
                 if (vErrors === null) {
                   vErrors = [err80];
                 } else {
@@ -22634,7 +22847,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "environment" || key0 === "currency" || key0 === "data" || key0 === "unconverted" || key0 === "behind")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "environment" || key0 === "currency" || key0 === "data" || key0 === "unconverted")) {
         const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err5];
@@ -22656,7 +22869,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "experiments_summary")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema263.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema265.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -22677,7 +22890,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/experiments/summary")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema263.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema265.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -22698,7 +22911,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === 0 || data2 === 1)) {
-        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema263.properties.environment.enum } };
+        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema265.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -22896,44 +23109,12 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.behind !== void 0) {
-      let data11 = data.behind;
-      if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
-        const err29 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err29];
-        } else {
-          vErrors.push(err29);
-        }
-        errors++;
-      }
-      if (typeof data11 == "number" && isFinite(data11)) {
-        if (data11 > 1e4 || isNaN(data11)) {
-          const err30 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-        if (data11 < 1 || isNaN(data11)) {
-          const err31 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err31];
-          } else {
-            vErrors.push(err31);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err32 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err29 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err32];
+      vErrors = [err29];
     } else {
-      vErrors.push(err32);
+      vErrors.push(err29);
     }
     errors++;
   }
@@ -22941,7 +23122,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetExperimentsSummaryQuery = validate164;
-var schema271 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
+var schema272 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
 function validate164(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23157,7 +23338,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === 0 || data4 === 1)) {
-        const err18 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema271.properties.environment.enum } };
+        const err18 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema272.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -23315,14 +23496,14 @@ function validate165(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateExperimentBody = validate166;
-var schema275 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
+var schema276 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
 function validate167(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema275.properties, key0)) {
+      if (!func36.call(schema276.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -23424,7 +23605,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.description !== void 0) {
       let data2 = data.description;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err10 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema275.properties.description.type } };
+        const err10 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema276.properties.description.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -23456,7 +23637,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_percent !== void 0) {
       let data3 = data.segment_percent;
       if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema275.properties.segment_percent.type } };
+        const err13 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema276.properties.segment_percent.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -23488,7 +23669,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.primary_metric !== void 0) {
       let data4 = data.primary_metric;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema275.properties.primary_metric.type } };
+        const err16 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema276.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -23497,7 +23678,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "user_to_trial" || data4 === "user_to_paid" || data4 === "free_trials" || data4 === "trial_to_paid" || data4 === "trial_cancellation" || data4 === "new_subscriptions" || data4 === "subscription_cancellation" || data4 === "sales" || data4 === "proceeds" || data4 === "refunds" || data4 === null)) {
-        const err17 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema275.properties.primary_metric.enum } };
+        const err17 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema276.properties.primary_metric.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -23509,7 +23690,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_value !== void 0) {
       let data5 = data.goal_value;
       if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema275.properties.goal_value.type } };
+        const err18 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema276.properties.goal_value.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -23521,7 +23702,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_direction !== void 0) {
       let data6 = data.goal_direction;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err19 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema275.properties.goal_direction.type } };
+        const err19 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema276.properties.goal_direction.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -23530,7 +23711,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "increase" || data6 === "decrease" || data6 === null)) {
-        const err20 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema275.properties.goal_direction.enum } };
+        const err20 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema276.properties.goal_direction.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -23682,7 +23863,7 @@ function validate166(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ChangeExperimentStatusBody = validate170;
-var schema278 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "input:ExperimentStatus" };
+var schema279 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "input:ExperimentStatus" };
 function validate171(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23720,7 +23901,7 @@ function validate171(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "draft" || data0 === "active" || data0 === "paused" || data0 === "finished")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema278.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema279.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -23754,7 +23935,7 @@ function validate170(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperimentGroupList = validate173;
 var pattern111 = new RegExp("^/v4/experiments/.+/groups$", "u");
-var schema281 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
+var schema282 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
 var pattern112 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
 function validate174(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -23861,7 +24042,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema281.properties, key0)) {
+      if (!func36.call(schema282.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -23883,7 +24064,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "experiment_group")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema281.properties.object.enum } };
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema282.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -23939,7 +24120,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.name !== void 0) {
       let data3 = data.name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema281.properties.name.type } };
+        const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema282.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -23993,7 +24174,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.remote_config_uid !== void 0) {
       let data6 = data.remote_config_uid;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err23 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "#/properties/remote_config_uid/type", keyword: "type", params: { type: schema281.properties.remote_config_uid.type } };
+        const err23 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "#/properties/remote_config_uid/type", keyword: "type", params: { type: schema282.properties.remote_config_uid.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -24005,7 +24186,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.offering_uid !== void 0) {
       let data7 = data.offering_uid;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/offering_uid", schemaPath: "#/properties/offering_uid/type", keyword: "type", params: { type: schema281.properties.offering_uid.type } };
+        const err24 = { instancePath: instancePath + "/offering_uid", schemaPath: "#/properties/offering_uid/type", keyword: "type", params: { type: schema282.properties.offering_uid.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -24017,7 +24198,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.offering_tag !== void 0) {
       let data8 = data.offering_tag;
       if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/offering_tag", schemaPath: "#/properties/offering_tag/type", keyword: "type", params: { type: schema281.properties.offering_tag.type } };
+        const err25 = { instancePath: instancePath + "/offering_tag", schemaPath: "#/properties/offering_tag/type", keyword: "type", params: { type: schema282.properties.offering_tag.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -24279,7 +24460,7 @@ function validate173(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperimentGroup = validate174;
 var v4CreateExperimentGroupBody = validate176;
-var schema286 = { "type": "object", "required": ["weight"], "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean", "default": false }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupInput" };
+var schema287 = { "type": "object", "required": ["weight"], "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean", "default": false }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupInput" };
 function validate176(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -24319,7 +24500,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.name;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err2 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/type", keyword: "type", params: { type: schema286.properties.name.type } };
+      const err2 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/type", keyword: "type", params: { type: schema287.properties.name.type } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -24398,7 +24579,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.remote_config_uid;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err10 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/type", keyword: "type", params: { type: schema286.properties.remote_config_uid.type } };
+      const err10 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/type", keyword: "type", params: { type: schema287.properties.remote_config_uid.type } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -24437,7 +24618,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.offering_uid;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err14 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/type", keyword: "type", params: { type: schema286.properties.offering_uid.type } };
+      const err14 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/type", keyword: "type", params: { type: schema287.properties.offering_uid.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -24632,7 +24813,7 @@ function validate177(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateExperimentGroupBody = validate178;
-var schema291 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupUpdate" };
+var schema292 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupUpdate" };
 function validate178(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -24652,7 +24833,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.name !== void 0) {
       let data0 = data.name;
       if (typeof data0 !== "string" && data0 !== null) {
-        const err1 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/type", keyword: "type", params: { type: schema291.properties.name.type } };
+        const err1 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/type", keyword: "type", params: { type: schema292.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err1];
         } else {
@@ -24735,7 +24916,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.remote_config_uid !== void 0) {
       let data3 = data.remote_config_uid;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/type", keyword: "type", params: { type: schema291.properties.remote_config_uid.type } };
+        const err9 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/type", keyword: "type", params: { type: schema292.properties.remote_config_uid.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -24776,7 +24957,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.offering_uid !== void 0) {
       let data4 = data.offering_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err13 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/type", keyword: "type", params: { type: schema291.properties.offering_uid.type } };
+        const err13 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/type", keyword: "type", params: { type: schema292.properties.offering_uid.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -25050,11 +25231,11 @@ function validate180(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreenList = validate181;
-var schema297 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/screens"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScreenSummary" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ScreenList" };
-var schema299 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ScreenSummary" };
-var schema302 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
-var schema303 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
-var schema304 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
+var schema298 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/screens"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScreenSummary" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ScreenList" };
+var schema300 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ScreenSummary" };
+var schema303 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
+var schema304 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
+var schema305 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
 var pattern119 = new RegExp("^/v4/screens/.+$", "u");
 function validate182(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -25152,7 +25333,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema299.properties, key0)) {
+      if (!func36.call(schema300.properties, key0)) {
         const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err10];
@@ -25174,7 +25355,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screen")) {
-        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema299.properties.object.enum } };
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema300.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -25270,7 +25451,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "draft" || data4 === "published")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema302.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -25293,7 +25474,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.type !== void 0) {
       let data6 = data.type;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err23 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema303.type } };
+        const err23 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema304.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -25302,7 +25483,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "paywall" || data6 === "web_flow" || data6 === null)) {
-        const err24 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
+        const err24 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema304.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -25314,7 +25495,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.context_key !== void 0) {
       let data7 = data.context_key;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema304.type } };
+        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema305.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -25482,7 +25663,7 @@ function validate181(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/screens")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema297.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema298.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -25575,7 +25756,7 @@ function validate181(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreen = validate184;
-var schema309 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
+var schema310 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
 var pattern125 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
 var pattern126 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
 function validate184(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -25737,7 +25918,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema309.properties, key0)) {
+      if (!func36.call(schema310.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -25759,7 +25940,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screen")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema309.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema310.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -25855,7 +26036,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "draft" || data4 === "published")) {
-        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema302.enum } };
+        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -25878,7 +26059,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.type !== void 0) {
       let data6 = data.type;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err30 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema303.type } };
+        const err30 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema304.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -25887,7 +26068,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "paywall" || data6 === "web_flow" || data6 === null)) {
-        const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
+        const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema304.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -25899,7 +26080,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.context_key !== void 0) {
       let data7 = data.context_key;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err32 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema304.type } };
+        const err32 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema305.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -26178,8 +26359,8 @@ function validate185(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreensAnalyticsOverview = validate186;
-var schema319 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screens_analytics_overview"] }, "url": { "type": "string" }, "data": { "type": "object", "required": ["kpis", "period"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:ScreensOverviewKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:ScreensAnalyticsOverview" };
-var schema327 = { "type": "object", "required": ["from", "to", "unit"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "$id": "answer:ScreenAnalyticsPeriod" };
+var schema320 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screens_analytics_overview"] }, "url": { "type": "string" }, "data": { "type": "object", "required": ["kpis", "period"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:ScreensOverviewKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" } }, "$id": "answer:ScreensAnalyticsOverview" };
+var schema328 = { "type": "object", "required": ["from", "to", "unit"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "$id": "answer:ScreenAnalyticsPeriod" };
 function validate187(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -26901,7 +27082,7 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "unconverted" || key0 === "behind")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "unconverted")) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -26923,7 +27104,7 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screens_analytics_overview")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema319.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema320.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -27098,7 +27279,7 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data7 === "hour" || data7 === "day" || data7 === "week" || data7 === "month")) {
-                const err21 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema327.properties.unit.enum } };
+                const err21 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema328.properties.unit.enum } };
                 if (vErrors === null) {
                   vErrors = [err21];
                 } else {
@@ -27133,44 +27314,12 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
         errors = vErrors.length;
       }
     }
-    if (data.behind !== void 0) {
-      let data9 = data.behind;
-      if (!(typeof data9 == "number" && (!(data9 % 1) && !isNaN(data9)) && isFinite(data9))) {
-        const err24 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-      if (typeof data9 == "number" && isFinite(data9)) {
-        if (data9 > 1e4 || isNaN(data9)) {
-          const err25 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err25];
-          } else {
-            vErrors.push(err25);
-          }
-          errors++;
-        }
-        if (data9 < 1 || isNaN(data9)) {
-          const err26 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err27];
+      vErrors = [err24];
     } else {
-      vErrors.push(err27);
+      vErrors.push(err24);
     }
     errors++;
   }
@@ -27590,7 +27739,7 @@ function validate195(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScreenSummary = validate182;
 var answerScreenAnalytics = validate196;
-var schema334 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen_analytics"] }, "url": { "$ref": "answer:ScreenUrl" }, "data": { "type": "object", "required": ["kpis", "period", "screen"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:OneScreenKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" }, "screen": { "type": "object", "required": ["uid", "name", "status", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "type": { "$ref": "answer:ScreenType" } } } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:ScreenAnalytics" };
+var schema334 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen_analytics"] }, "url": { "$ref": "answer:ScreenUrl" }, "data": { "type": "object", "required": ["kpis", "period", "screen"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:OneScreenKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" }, "screen": { "type": "object", "required": ["uid", "name", "status", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "type": { "$ref": "answer:ScreenType" } } } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" } }, "$id": "answer:ScreenAnalytics" };
 function validate197(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -28312,7 +28461,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "unconverted" || key0 === "behind")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "data" || key0 === "unconverted")) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -28529,7 +28678,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data7 === "hour" || data7 === "day" || data7 === "week" || data7 === "month")) {
-                const err23 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema327.properties.unit.enum } };
+                const err23 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema328.properties.unit.enum } };
                 if (vErrors === null) {
                   vErrors = [err23];
                 } else {
@@ -28663,7 +28812,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data11 === "draft" || data11 === "published")) {
-                const err36 = { instancePath: instancePath + "/data/screen/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema302.enum } };
+                const err36 = { instancePath: instancePath + "/data/screen/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
                 if (vErrors === null) {
                   vErrors = [err36];
                 } else {
@@ -28675,7 +28824,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.type !== void 0) {
               let data12 = data8.type;
               if (typeof data12 !== "string" && data12 !== null) {
-                const err37 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema303.type } };
+                const err37 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema304.type } };
                 if (vErrors === null) {
                   vErrors = [err37];
                 } else {
@@ -28684,7 +28833,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data12 === "paywall" || data12 === "web_flow" || data12 === null)) {
-                const err38 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
+                const err38 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema304.enum } };
                 if (vErrors === null) {
                   vErrors = [err38];
                 } else {
@@ -28719,44 +28868,12 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
         errors = vErrors.length;
       }
     }
-    if (data.behind !== void 0) {
-      let data14 = data.behind;
-      if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
-        const err41 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err41];
-        } else {
-          vErrors.push(err41);
-        }
-        errors++;
-      }
-      if (typeof data14 == "number" && isFinite(data14)) {
-        if (data14 > 1e4 || isNaN(data14)) {
-          const err42 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err42];
-          } else {
-            vErrors.push(err42);
-          }
-          errors++;
-        }
-        if (data14 < 1 || isNaN(data14)) {
-          const err43 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err43];
-          } else {
-            vErrors.push(err43);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err44 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err41 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err44];
+      vErrors = [err41];
     } else {
-      vErrors.push(err44);
+      vErrors.push(err41);
     }
     errors++;
   }
@@ -28764,8 +28881,8 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsChartMeta = validate200;
-var schema348 = { "type": "object", "required": ["object", "url", "code", "title", "description", "docUrl", "isAvailable", "availabilityMessage", "type_default", "types", "units_available", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart_meta"] }, "url": { "type": "string" }, "code": { "type": "string" }, "title": { "type": "string" }, "description": { "type": "string" }, "docUrl": { "type": "string" }, "isAvailable": { "type": "boolean" }, "availabilityMessage": { "type": "string" }, "type_default": { "type": "string", "enum": ["column", "area", "line"] }, "types": { "type": "array", "items": { "type": "string", "enum": ["line", "column", "area"] } }, "units_available": { "type": "array", "items": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsChartMeta" };
-var schema350 = { "type": "object", "required": ["attribute", "label", "category", "multiple", "persistent", "type"], "additionalProperties": false, "properties": { "attribute": { "type": "string" }, "label": { "type": "string" }, "category": { "type": "string", "enum": ["user", "purchase"] }, "multiple": { "type": "boolean" }, "persistent": { "type": "boolean" }, "type": { "type": "string", "enum": ["list", "text"] }, "values": { "type": "array", "maxItems": 500, "items": { "$ref": "answer:AnalyticsLabel" } } }, "$id": "answer:AnalyticsFilterCondition" };
+var schema347 = { "type": "object", "required": ["object", "url", "code", "title", "description", "docUrl", "isAvailable", "availabilityMessage", "type_default", "types", "units_available", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart_meta"] }, "url": { "type": "string" }, "code": { "type": "string" }, "title": { "type": "string" }, "description": { "type": "string" }, "docUrl": { "type": "string" }, "isAvailable": { "type": "boolean" }, "availabilityMessage": { "type": "string" }, "type_default": { "type": "string", "enum": ["column", "area", "line"] }, "types": { "type": "array", "items": { "type": "string", "enum": ["line", "column", "area"] } }, "units_available": { "type": "array", "items": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsChartMeta" };
+var schema349 = { "type": "object", "required": ["attribute", "label", "category", "multiple", "persistent", "type"], "additionalProperties": false, "properties": { "attribute": { "type": "string" }, "label": { "type": "string" }, "category": { "type": "string", "enum": ["user", "purchase"] }, "multiple": { "type": "boolean" }, "persistent": { "type": "boolean" }, "type": { "type": "string", "enum": ["list", "text"] }, "values": { "type": "array", "maxItems": 500, "items": { "$ref": "answer:AnalyticsLabel" } } }, "$id": "answer:AnalyticsFilterCondition" };
 function validate201(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -28870,7 +28987,7 @@ function validate201(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "user" || data2 === "purchase")) {
-        const err10 = { instancePath: instancePath + "/category", schemaPath: "#/properties/category/enum", keyword: "enum", params: { allowedValues: schema350.properties.category.enum } };
+        const err10 = { instancePath: instancePath + "/category", schemaPath: "#/properties/category/enum", keyword: "enum", params: { allowedValues: schema349.properties.category.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -28913,7 +29030,7 @@ function validate201(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "list" || data5 === "text")) {
-        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema350.properties.type.enum } };
+        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema349.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -29144,7 +29261,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema348.properties, key0)) {
+      if (!func36.call(schema347.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -29166,7 +29283,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_chart_meta")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema348.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema347.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -29264,7 +29381,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "column" || data8 === "area" || data8 === "line")) {
-        const err24 = { instancePath: instancePath + "/type_default", schemaPath: "#/properties/type_default/enum", keyword: "enum", params: { allowedValues: schema348.properties.type_default.enum } };
+        const err24 = { instancePath: instancePath + "/type_default", schemaPath: "#/properties/type_default/enum", keyword: "enum", params: { allowedValues: schema347.properties.type_default.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -29289,7 +29406,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "line" || data10 === "column" || data10 === "area")) {
-            const err26 = { instancePath: instancePath + "/types/" + i0, schemaPath: "#/properties/types/items/enum", keyword: "enum", params: { allowedValues: schema348.properties.types.items.enum } };
+            const err26 = { instancePath: instancePath + "/types/" + i0, schemaPath: "#/properties/types/items/enum", keyword: "enum", params: { allowedValues: schema347.properties.types.items.enum } };
             if (vErrors === null) {
               vErrors = [err26];
             } else {
@@ -29324,7 +29441,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data12 === "hour" || data12 === "day" || data12 === "week" || data12 === "month")) {
-            const err29 = { instancePath: instancePath + "/units_available/" + i1, schemaPath: "#/properties/units_available/items/enum", keyword: "enum", params: { allowedValues: schema348.properties.units_available.items.enum } };
+            const err29 = { instancePath: instancePath + "/units_available/" + i1, schemaPath: "#/properties/units_available/items/enum", keyword: "enum", params: { allowedValues: schema347.properties.units_available.items.enum } };
             if (vErrors === null) {
               vErrors = [err29];
             } else {
@@ -29441,44 +29558,12 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.behind !== void 0) {
-      let data19 = data.behind;
-      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
-        const err39 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err39];
-        } else {
-          vErrors.push(err39);
-        }
-        errors++;
-      }
-      if (typeof data19 == "number" && isFinite(data19)) {
-        if (data19 > 1e4 || isNaN(data19)) {
-          const err40 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err40];
-          } else {
-            vErrors.push(err40);
-          }
-          errors++;
-        }
-        if (data19 < 1 || isNaN(data19)) {
-          const err41 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err42 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err39 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err42];
+      vErrors = [err39];
     } else {
-      vErrors.push(err42);
+      vErrors.push(err39);
     }
     errors++;
   }
@@ -29486,7 +29571,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsChartMetaQuery = validate203;
-var schema353 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsChartMetaQuery" };
+var schema351 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsChartMetaQuery" };
 function validate203(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29515,7 +29600,7 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err2 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema353.properties.environment.enum } };
+        const err2 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema351.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -29557,10 +29642,10 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsFactList = validate204;
-var schema354 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
-var schema355 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
-var schema356 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
-var schema357 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
+var schema352 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
+var schema353 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
+var schema354 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
+var schema355 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
 function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29711,7 +29796,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema355.properties, key0)) {
+      if (!func36.call(schema353.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -29733,7 +29818,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_fact")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema355.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema353.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -29765,7 +29850,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "value" || data2 === "numerator" || data2 === "denominator")) {
-        const err21 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema356.enum } };
+        const err21 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema354.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -29786,7 +29871,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "credit" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
-        const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema357.enum } };
+        const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema355.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -29798,7 +29883,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.cause !== void 0) {
       let data4 = data.cause;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err24 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/type", keyword: "type", params: { type: schema355.properties.cause.type } };
+        const err24 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/type", keyword: "type", params: { type: schema353.properties.cause.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -29807,7 +29892,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "begin" || data4 === "handover" || data4 === "auto_renew" || data4 === "grace" || data4 === "retry" || data4 === "end" || data4 === "entering" || data4 === "leaving" || data4 === "exchange_rate" || data4 === null)) {
-        const err25 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/enum", keyword: "enum", params: { allowedValues: schema355.properties.cause.enum } };
+        const err25 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/enum", keyword: "enum", params: { allowedValues: schema353.properties.cause.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -29881,7 +29966,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.customer_uid !== void 0) {
       let data7 = data.customer_uid;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err32 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema355.properties.customer_uid.type } };
+        const err32 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema353.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -29893,7 +29978,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.product_id !== void 0) {
       let data8 = data.product_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: schema355.properties.product_id.type } };
+        const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: schema353.properties.product_id.type } };
         if (vErrors === null) {
           vErrors = [err33];
         } else {
@@ -29905,7 +29990,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.target_platform !== void 0) {
       let data9 = data.target_platform;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/target_platform", schemaPath: "#/properties/target_platform/type", keyword: "type", params: { type: schema355.properties.target_platform.type } };
+        const err34 = { instancePath: instancePath + "/target_platform", schemaPath: "#/properties/target_platform/type", keyword: "type", params: { type: schema353.properties.target_platform.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -29917,7 +30002,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.country !== void 0) {
       let data10 = data.country;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema355.properties.country.type } };
+        const err35 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema353.properties.country.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -29929,7 +30014,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.currency !== void 0) {
       let data11 = data.currency;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema355.properties.currency.type } };
+        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema353.properties.currency.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -29941,7 +30026,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.amount !== void 0) {
       let data12 = data.amount;
       if (!(typeof data12 == "number" && isFinite(data12)) && data12 !== null) {
-        const err37 = { instancePath: instancePath + "/amount", schemaPath: "#/properties/amount/type", keyword: "type", params: { type: schema355.properties.amount.type } };
+        const err37 = { instancePath: instancePath + "/amount", schemaPath: "#/properties/amount/type", keyword: "type", params: { type: schema353.properties.amount.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -29964,7 +30049,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.purchase_id !== void 0) {
       let data14 = data.purchase_id;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err39 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/type", keyword: "type", params: { type: schema355.properties.purchase_id.type } };
+        const err39 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/type", keyword: "type", params: { type: schema353.properties.purchase_id.type } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -29976,7 +30061,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data15 = data.event_id;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err40 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema355.properties.event_id.type } };
+        const err40 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema353.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -30061,7 +30146,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema354.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema352.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -30136,7 +30221,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAnalyticsChartFactsQuery = validate207;
-var schema360 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "recorded_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" } }, "$id": "input:v4ListAnalyticsChartFactsQuery" };
+var schema358 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "recorded_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" } }, "$id": "input:v4ListAnalyticsChartFactsQuery" };
 function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -30161,7 +30246,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       data.limit = 20;
     }
     for (const key0 in data) {
-      if (!func36.call(schema360.properties, key0)) {
+      if (!func36.call(schema358.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -30246,7 +30331,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema360.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema358.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -30266,7 +30351,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema360.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema358.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -31841,8 +31926,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsExplanation = validate208;
-var schema361 = { "type": "object", "required": ["object", "url", "code", "series", "segmentation", "segment", "measure", "currency", "formula", "value", "numerator", "denominator", "facts", "currencies", "changed_since", "late_facts", "sql", "parameters", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_explanation"] }, "url": { "type": "string" }, "code": { "type": "string" }, "series": { "type": ["string", "null"] }, "segmentation": { "type": ["string", "null"] }, "segment": { "type": ["string", "null"] }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "currency": { "type": "string" }, "formula": { "$ref": "answer:AnalyticsFormula" }, "value": { "type": "number" }, "numerator": { "type": "string" }, "denominator": { "type": ["string", "null"] }, "facts": { "type": "array", "items": { "$ref": "answer:AnalyticsFactCount" } }, "currencies": { "type": "array", "items": { "$ref": "answer:AnalyticsCurrencySum" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "changed_since": { "type": "array", "items": { "$ref": "answer:AnalyticsLateDay" } }, "late_facts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:AnalyticsFact" } }, "sql": { "type": "string" }, "parameters": { "$ref": "answer:AnalyticsExplainedParameters" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsExplanation" };
-var schema370 = { "type": "object", "required": ["from", "to", "now", "currency", "rate_date", "timezone", "filters"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "now": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "rate_date": { "type": ["string", "null"] }, "timezone": { "type": ["string", "null"] }, "filters": { "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } } }, "$id": "answer:AnalyticsExplainedParameters" };
+var schema359 = { "type": "object", "required": ["object", "url", "code", "series", "segmentation", "segment", "measure", "currency", "formula", "value", "numerator", "denominator", "facts", "currencies", "changed_since", "late_facts", "sql", "parameters", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_explanation"] }, "url": { "type": "string" }, "code": { "type": "string" }, "series": { "type": ["string", "null"] }, "segmentation": { "type": ["string", "null"] }, "segment": { "type": ["string", "null"] }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "currency": { "type": "string" }, "formula": { "$ref": "answer:AnalyticsFormula" }, "value": { "type": "number" }, "numerator": { "type": "string" }, "denominator": { "type": ["string", "null"] }, "facts": { "type": "array", "items": { "$ref": "answer:AnalyticsFactCount" } }, "currencies": { "type": "array", "items": { "$ref": "answer:AnalyticsCurrencySum" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "changed_since": { "type": "array", "items": { "$ref": "answer:AnalyticsLateDay" } }, "late_facts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:AnalyticsFact" } }, "sql": { "type": "string" }, "parameters": { "$ref": "answer:AnalyticsExplainedParameters" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsExplanation" };
+var schema368 = { "type": "object", "required": ["from", "to", "now", "currency", "rate_date", "timezone", "filters"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "now": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "rate_date": { "type": ["string", "null"] }, "timezone": { "type": ["string", "null"] }, "filters": { "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } } }, "$id": "answer:AnalyticsExplainedParameters" };
 function validate209(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31907,7 +31992,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "value" || data0 === "numerator" || data0 === "denominator")) {
-        const err6 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema356.enum } };
+        const err6 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema354.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -31928,7 +32013,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "credit" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
-        const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema357.enum } };
+        const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema355.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -31992,8 +32077,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
   validate209.errors = vErrors;
   return errors === 0;
 }
-var schema366 = { "type": "object", "required": ["currency", "amount", "converted", "first_rate", "last_rate"], "additionalProperties": false, "properties": { "currency": { "type": ["string", "null"] }, "amount": { "type": "number" }, "converted": { "type": "string" }, "first_rate": { "$ref": "answer:AnalyticsRate" }, "last_rate": { "$ref": "answer:AnalyticsRate" } }, "$id": "answer:AnalyticsCurrencySum" };
-var schema367 = { "type": "object", "required": ["date", "rate"], "additionalProperties": false, "properties": { "date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "rate": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsRate" };
+var schema364 = { "type": "object", "required": ["currency", "amount", "converted", "first_rate", "last_rate"], "additionalProperties": false, "properties": { "currency": { "type": ["string", "null"] }, "amount": { "type": "number" }, "converted": { "type": "string" }, "first_rate": { "$ref": "answer:AnalyticsRate" }, "last_rate": { "$ref": "answer:AnalyticsRate" } }, "$id": "answer:AnalyticsCurrencySum" };
+var schema365 = { "type": "object", "required": ["date", "rate"], "additionalProperties": false, "properties": { "date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "rate": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsRate" };
 function validate211(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -32058,7 +32143,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.currency !== void 0) {
       let data0 = data.currency;
       if (typeof data0 !== "string" && data0 !== null) {
-        const err6 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema366.properties.currency.type } };
+        const err6 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema364.properties.currency.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -32147,7 +32232,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data3.rate !== void 0) {
           let data5 = data3.rate;
           if (typeof data5 !== "string" && data5 !== null) {
-            const err14 = { instancePath: instancePath + "/first_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema367.properties.rate.type } };
+            const err14 = { instancePath: instancePath + "/first_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema365.properties.rate.type } };
             if (vErrors === null) {
               vErrors = [err14];
             } else {
@@ -32223,7 +32308,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data6.rate !== void 0) {
           let data8 = data6.rate;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err21 = { instancePath: instancePath + "/last_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema367.properties.rate.type } };
+            const err21 = { instancePath: instancePath + "/last_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema365.properties.rate.type } };
             if (vErrors === null) {
               vErrors = [err21];
             } else {
@@ -32431,7 +32516,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema361.properties, key0)) {
+      if (!func36.call(schema359.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -32453,7 +32538,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_explanation")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema361.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema359.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -32487,7 +32572,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.series !== void 0) {
       let data3 = data.series;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err24 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/type", keyword: "type", params: { type: schema361.properties.series.type } };
+        const err24 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/type", keyword: "type", params: { type: schema359.properties.series.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -32499,7 +32584,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segmentation !== void 0) {
       let data4 = data.segmentation;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err25 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/type", keyword: "type", params: { type: schema361.properties.segmentation.type } };
+        const err25 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/type", keyword: "type", params: { type: schema359.properties.segmentation.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -32511,7 +32596,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment !== void 0) {
       let data5 = data.segment;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err26 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema361.properties.segment.type } };
+        const err26 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema359.properties.segment.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -32532,7 +32617,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "usd" || data6 === "count" || data6 === "percent")) {
-        const err28 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema361.properties.measure.enum } };
+        const err28 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema359.properties.measure.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -32656,7 +32741,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.denominator !== void 0) {
       let data14 = data.denominator;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err39 = { instancePath: instancePath + "/denominator", schemaPath: "#/properties/denominator/type", keyword: "type", params: { type: schema361.properties.denominator.type } };
+        const err39 = { instancePath: instancePath + "/denominator", schemaPath: "#/properties/denominator/type", keyword: "type", params: { type: schema359.properties.denominator.type } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -33068,7 +33153,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         if (data28.rate_date !== void 0) {
           let data33 = data28.rate_date;
           if (typeof data33 !== "string" && data33 !== null) {
-            const err75 = { instancePath: instancePath + "/parameters/rate_date", schemaPath: "answer:AnalyticsExplainedParameters/properties/rate_date/type", keyword: "type", params: { type: schema370.properties.rate_date.type } };
+            const err75 = { instancePath: instancePath + "/parameters/rate_date", schemaPath: "answer:AnalyticsExplainedParameters/properties/rate_date/type", keyword: "type", params: { type: schema368.properties.rate_date.type } };
             if (vErrors === null) {
               vErrors = [err75];
             } else {
@@ -33080,7 +33165,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         if (data28.timezone !== void 0) {
           let data34 = data28.timezone;
           if (typeof data34 !== "string" && data34 !== null) {
-            const err76 = { instancePath: instancePath + "/parameters/timezone", schemaPath: "answer:AnalyticsExplainedParameters/properties/timezone/type", keyword: "type", params: { type: schema370.properties.timezone.type } };
+            const err76 = { instancePath: instancePath + "/parameters/timezone", schemaPath: "answer:AnalyticsExplainedParameters/properties/timezone/type", keyword: "type", params: { type: schema368.properties.timezone.type } };
             if (vErrors === null) {
               vErrors = [err76];
             } else {
@@ -33169,44 +33254,12 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.behind !== void 0) {
-      let data39 = data.behind;
-      if (!(typeof data39 == "number" && (!(data39 % 1) && !isNaN(data39)) && isFinite(data39))) {
-        const err84 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err84];
-        } else {
-          vErrors.push(err84);
-        }
-        errors++;
-      }
-      if (typeof data39 == "number" && isFinite(data39)) {
-        if (data39 > 1e4 || isNaN(data39)) {
-          const err85 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err85];
-          } else {
-            vErrors.push(err85);
-          }
-          errors++;
-        }
-        if (data39 < 1 || isNaN(data39)) {
-          const err86 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err86];
-          } else {
-            vErrors.push(err86);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err87 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err84 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err87];
+      vErrors = [err84];
     } else {
-      vErrors.push(err87);
+      vErrors.push(err84);
     }
     errors++;
   }
@@ -33214,7 +33267,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ExplainAnalyticsChartQuery = validate215;
-var schema372 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ExplainAnalyticsChartQuery" };
+var schema369 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ExplainAnalyticsChartQuery" };
 function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33236,7 +33289,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema372.properties, key0)) {
+      if (!func36.call(schema369.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -33321,7 +33374,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema372.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema369.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -33341,7 +33394,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema372.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema369.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -34805,7 +34858,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsCurrencies = validate216;
-var schema373 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "type": "string" } }, "has_more": { "type": "boolean" } }, "$id": "answer:AnalyticsCurrencies" };
+var schema370 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "type": "string" } }, "has_more": { "type": "boolean" } }, "$id": "answer:AnalyticsCurrencies" };
 function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -34870,7 +34923,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema373.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema370.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -34939,8 +34992,8 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsInsights = validate217;
-var schema374 = { "type": "object", "required": ["object", "url", "generated_at", "period_days", "health", "health_score", "is_cached", "is_stale", "is_insufficient_data", "summary", "insights"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_insights"] }, "url": { "type": "string" }, "generated_at": { "type": "string", "format": "date-time" }, "period_days": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "health": { "type": ["string", "null"], "enum": ["healthy", "watch", "critical", null] }, "health_score": { "type": "integer", "minimum": 0, "maximum": 10 }, "is_cached": { "type": "boolean" }, "is_stale": { "type": "boolean" }, "is_insufficient_data": { "type": "boolean" }, "summary": { "type": "string" }, "insights": { "type": "array", "items": { "$ref": "answer:AnalyticsInsight" } }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsInsights" };
-var schema375 = { "type": "object", "required": ["type", "metric", "title", "body", "action"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["critical", "positive", "tip", "info"] }, "metric": { "type": "string" }, "title": { "type": "string" }, "body": { "type": "string" }, "action": { "type": "string" } }, "$id": "answer:AnalyticsInsight" };
+var schema371 = { "type": "object", "required": ["object", "url", "generated_at", "period_days", "health", "health_score", "is_cached", "is_stale", "is_insufficient_data", "summary", "insights"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_insights"] }, "url": { "type": "string" }, "generated_at": { "type": "string", "format": "date-time" }, "period_days": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "health": { "type": ["string", "null"], "enum": ["healthy", "watch", "critical", null] }, "health_score": { "type": "integer", "minimum": 0, "maximum": 10 }, "is_cached": { "type": "boolean" }, "is_stale": { "type": "boolean" }, "is_insufficient_data": { "type": "boolean" }, "summary": { "type": "string" }, "insights": { "type": "array", "items": { "$ref": "answer:AnalyticsInsight" } } }, "$id": "answer:AnalyticsInsights" };
+var schema372 = { "type": "object", "required": ["type", "metric", "title", "body", "action"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["critical", "positive", "tip", "info"] }, "metric": { "type": "string" }, "title": { "type": "string" }, "body": { "type": "string" }, "action": { "type": "string" } }, "$id": "answer:AnalyticsInsight" };
 function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35046,7 +35099,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema374.properties, key0)) {
+      if (!func36.call(schema371.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -35068,7 +35121,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_insights")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema374.properties.object.enum } };
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema371.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -35145,7 +35198,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.health !== void 0) {
       let data4 = data.health;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err20 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/type", keyword: "type", params: { type: schema374.properties.health.type } };
+        const err20 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/type", keyword: "type", params: { type: schema371.properties.health.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -35154,7 +35207,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "healthy" || data4 === "watch" || data4 === "critical" || data4 === null)) {
-        const err21 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/enum", keyword: "enum", params: { allowedValues: schema374.properties.health.enum } };
+        const err21 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/enum", keyword: "enum", params: { allowedValues: schema371.properties.health.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -35314,7 +35367,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data12 === "critical" || data12 === "positive" || data12 === "tip" || data12 === "info")) {
-                const err36 = { instancePath: instancePath + "/insights/" + i0 + "/type", schemaPath: "answer:AnalyticsInsight/properties/type/enum", keyword: "enum", params: { allowedValues: schema375.properties.type.enum } };
+                const err36 = { instancePath: instancePath + "/insights/" + i0 + "/type", schemaPath: "answer:AnalyticsInsight/properties/type/enum", keyword: "enum", params: { allowedValues: schema372.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err36];
                 } else {
@@ -35387,44 +35440,12 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.behind !== void 0) {
-      let data17 = data.behind;
-      if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)) && isFinite(data17))) {
-        const err43 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err43];
-        } else {
-          vErrors.push(err43);
-        }
-        errors++;
-      }
-      if (typeof data17 == "number" && isFinite(data17)) {
-        if (data17 > 1e4 || isNaN(data17)) {
-          const err44 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err44];
-          } else {
-            vErrors.push(err44);
-          }
-          errors++;
-        }
-        if (data17 < 1 || isNaN(data17)) {
-          const err45 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err45];
-          } else {
-            vErrors.push(err45);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err46 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err43 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err46];
+      vErrors = [err43];
     } else {
-      vErrors.push(err46);
+      vErrors.push(err43);
     }
     errors++;
   }
@@ -35432,7 +35453,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsInsightsQuery = validate218;
-var schema377 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "period": { "type": "integer", "minimum": 1, "maximum": 365, "default": 30 }, "force": { "type": "boolean", "default": false }, "cached_only": { "type": "boolean", "default": false }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsInsightsQuery" };
+var schema373 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "period": { "type": "integer", "minimum": 1, "maximum": 365, "default": 30 }, "force": { "type": "boolean", "default": false }, "cached_only": { "type": "boolean", "default": false }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsInsightsQuery" };
 function validate218(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35518,7 +35539,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err7 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema377.properties.environment.enum } };
+        const err7 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema373.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -35560,8 +35581,8 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsCohorts = validate219;
-var schema378 = { "type": "object", "required": ["object", "url", "mode", "grouping", "cohort_definition", "revenue_type", "cohort_from", "cohort_to", "currency", "period_labels", "cohorts", "total", "max_values", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts"] }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"] }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"] }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"] }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "period_labels": { "type": "array", "items": { "type": "string" } }, "cohorts": { "type": "array", "items": { "$ref": "answer:AnalyticsCohort" } }, "total": { "$ref": "answer:AnalyticsCohortTotal" }, "max_values": { "$ref": "answer:AnalyticsCohortMetrics" }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortSegment" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsCohorts" };
-var schema380 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" } }, "$id": "answer:AnalyticsCohortPeriod" };
+var schema374 = { "type": "object", "required": ["object", "url", "mode", "grouping", "cohort_definition", "revenue_type", "cohort_from", "cohort_to", "currency", "period_labels", "cohorts", "total", "max_values", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts"] }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"] }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"] }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"] }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "period_labels": { "type": "array", "items": { "type": "string" } }, "cohorts": { "type": "array", "items": { "$ref": "answer:AnalyticsCohort" } }, "total": { "$ref": "answer:AnalyticsCohortTotal" }, "max_values": { "$ref": "answer:AnalyticsCohortMetrics" }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortSegment" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsCohorts" };
+var schema376 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" } }, "$id": "answer:AnalyticsCohortPeriod" };
 function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35819,7 +35840,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data5) {
-              if (!func36.call(schema380.properties, key1)) {
+              if (!func36.call(schema376.properties, key1)) {
                 const err25 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err25];
@@ -36027,13 +36048,570 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
   validate220.errors = vErrors;
   return errors === 0;
 }
-var schema381 = { "type": ["object", "null"], "required": ["label", "users", "periods"], "additionalProperties": false, "properties": { "label": { "type": "string" }, "users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "periods": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortPeriod" } } }, "$id": "answer:AnalyticsCohortTotal" };
+var schema377 = { "type": ["object", "null"], "required": ["label", "users", "periods"], "additionalProperties": false, "properties": { "label": { "type": "string" }, "users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "periods": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortTotalPeriod" } } }, "$id": "answer:AnalyticsCohortTotal" };
+var schema378 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas", "reachable"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" }, "reachable": { "$ref": "answer:AnalyticsCohortReachable" } }, "$id": "answer:AnalyticsCohortTotalPeriod" };
+function validate223(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+  ;
+  let vErrors = null;
+  let errors = 0;
+  if (data && typeof data == "object" && !Array.isArray(data)) {
+    if (data.index === void 0) {
+      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "index" } };
+      if (vErrors === null) {
+        vErrors = [err0];
+      } else {
+        vErrors.push(err0);
+      }
+      errors++;
+    }
+    if (data.label === void 0) {
+      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "label" } };
+      if (vErrors === null) {
+        vErrors = [err1];
+      } else {
+        vErrors.push(err1);
+      }
+      errors++;
+    }
+    if (data.is_complete === void 0) {
+      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_complete" } };
+      if (vErrors === null) {
+        vErrors = [err2];
+      } else {
+        vErrors.push(err2);
+      }
+      errors++;
+    }
+    if (data.subscriptions === void 0) {
+      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "subscriptions" } };
+      if (vErrors === null) {
+        vErrors = [err3];
+      } else {
+        vErrors.push(err3);
+      }
+      errors++;
+    }
+    if (data.payers === void 0) {
+      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "payers" } };
+      if (vErrors === null) {
+        vErrors = [err4];
+      } else {
+        vErrors.push(err4);
+      }
+      errors++;
+    }
+    if (data.revenue === void 0) {
+      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "revenue" } };
+      if (vErrors === null) {
+        vErrors = [err5];
+      } else {
+        vErrors.push(err5);
+      }
+      errors++;
+    }
+    if (data.arpu === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arpu" } };
+      if (vErrors === null) {
+        vErrors = [err6];
+      } else {
+        vErrors.push(err6);
+      }
+      errors++;
+    }
+    if (data.arppu === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arppu" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
+      }
+      errors++;
+    }
+    if (data.arpas === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arpas" } };
+      if (vErrors === null) {
+        vErrors = [err8];
+      } else {
+        vErrors.push(err8);
+      }
+      errors++;
+    }
+    if (data.reachable === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reachable" } };
+      if (vErrors === null) {
+        vErrors = [err9];
+      } else {
+        vErrors.push(err9);
+      }
+      errors++;
+    }
+    for (const key0 in data) {
+      if (!func36.call(schema378.properties, key0)) {
+        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
+        if (vErrors === null) {
+          vErrors = [err10];
+        } else {
+          vErrors.push(err10);
+        }
+        errors++;
+      }
+    }
+    if (data.index !== void 0) {
+      let data0 = data.index;
+      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
+        const err11 = { instancePath: instancePath + "/index", schemaPath: "#/properties/index/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err11];
+        } else {
+          vErrors.push(err11);
+        }
+        errors++;
+      }
+      if (typeof data0 == "number" && isFinite(data0)) {
+        if (data0 > 9007199254740991 || isNaN(data0)) {
+          const err12 = { instancePath: instancePath + "/index", schemaPath: "#/properties/index/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err12];
+          } else {
+            vErrors.push(err12);
+          }
+          errors++;
+        }
+        if (data0 < -9007199254740991 || isNaN(data0)) {
+          const err13 = { instancePath: instancePath + "/index", schemaPath: "#/properties/index/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err13];
+          } else {
+            vErrors.push(err13);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.label !== void 0) {
+      if (typeof data.label !== "string") {
+        const err14 = { instancePath: instancePath + "/label", schemaPath: "#/properties/label/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
+      }
+    }
+    if (data.is_complete !== void 0) {
+      if (typeof data.is_complete !== "boolean") {
+        const err15 = { instancePath: instancePath + "/is_complete", schemaPath: "#/properties/is_complete/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err15];
+        } else {
+          vErrors.push(err15);
+        }
+        errors++;
+      }
+    }
+    if (data.subscriptions !== void 0) {
+      let data3 = data.subscriptions;
+      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
+        const err16 = { instancePath: instancePath + "/subscriptions", schemaPath: "#/properties/subscriptions/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err16];
+        } else {
+          vErrors.push(err16);
+        }
+        errors++;
+      }
+      if (typeof data3 == "number" && isFinite(data3)) {
+        if (data3 > 9007199254740991 || isNaN(data3)) {
+          const err17 = { instancePath: instancePath + "/subscriptions", schemaPath: "#/properties/subscriptions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err17];
+          } else {
+            vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data3 < -9007199254740991 || isNaN(data3)) {
+          const err18 = { instancePath: instancePath + "/subscriptions", schemaPath: "#/properties/subscriptions/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.payers !== void 0) {
+      let data4 = data.payers;
+      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+        const err19 = { instancePath: instancePath + "/payers", schemaPath: "#/properties/payers/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err19];
+        } else {
+          vErrors.push(err19);
+        }
+        errors++;
+      }
+      if (typeof data4 == "number" && isFinite(data4)) {
+        if (data4 > 9007199254740991 || isNaN(data4)) {
+          const err20 = { instancePath: instancePath + "/payers", schemaPath: "#/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err20];
+          } else {
+            vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data4 < -9007199254740991 || isNaN(data4)) {
+          const err21 = { instancePath: instancePath + "/payers", schemaPath: "#/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.revenue !== void 0) {
+      let data5 = data.revenue;
+      if (!(typeof data5 == "number" && isFinite(data5))) {
+        const err22 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
+    }
+    if (data.arpu !== void 0) {
+      let data6 = data.arpu;
+      if (!(typeof data6 == "number" && isFinite(data6))) {
+        const err23 = { instancePath: instancePath + "/arpu", schemaPath: "#/properties/arpu/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err23];
+        } else {
+          vErrors.push(err23);
+        }
+        errors++;
+      }
+    }
+    if (data.arppu !== void 0) {
+      let data7 = data.arppu;
+      if (!(typeof data7 == "number" && isFinite(data7))) {
+        const err24 = { instancePath: instancePath + "/arppu", schemaPath: "#/properties/arppu/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err24];
+        } else {
+          vErrors.push(err24);
+        }
+        errors++;
+      }
+    }
+    if (data.arpas !== void 0) {
+      let data8 = data.arpas;
+      if (!(typeof data8 == "number" && isFinite(data8))) {
+        const err25 = { instancePath: instancePath + "/arpas", schemaPath: "#/properties/arpas/type", keyword: "type", params: { type: "number" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+    }
+    if (data.reachable !== void 0) {
+      let data9 = data.reachable;
+      if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
+        if (data9.cohorts === void 0) {
+          const err26 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "cohorts" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
+        }
+        if (data9.users === void 0) {
+          const err27 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "users" } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+        if (data9.subscriptions === void 0) {
+          const err28 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "subscriptions" } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data9.payers === void 0) {
+          const err29 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "payers" } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        if (data9.revenue === void 0) {
+          const err30 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "revenue" } };
+          if (vErrors === null) {
+            vErrors = [err30];
+          } else {
+            vErrors.push(err30);
+          }
+          errors++;
+        }
+        if (data9.arpu === void 0) {
+          const err31 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "arpu" } };
+          if (vErrors === null) {
+            vErrors = [err31];
+          } else {
+            vErrors.push(err31);
+          }
+          errors++;
+        }
+        if (data9.arppu === void 0) {
+          const err32 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "arppu" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
+        if (data9.arpas === void 0) {
+          const err33 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "arpas" } };
+          if (vErrors === null) {
+            vErrors = [err33];
+          } else {
+            vErrors.push(err33);
+          }
+          errors++;
+        }
+        for (const key1 in data9) {
+          if (!(key1 === "cohorts" || key1 === "users" || key1 === "subscriptions" || key1 === "payers" || key1 === "revenue" || key1 === "arpu" || key1 === "arppu" || key1 === "arpas")) {
+            const err34 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
+          }
+        }
+        if (data9.cohorts !== void 0) {
+          let data10 = data9.cohorts;
+          if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)) && isFinite(data10))) {
+            const err35 = { instancePath: instancePath + "/reachable/cohorts", schemaPath: "answer:AnalyticsCohortReachable/properties/cohorts/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err35];
+            } else {
+              vErrors.push(err35);
+            }
+            errors++;
+          }
+          if (typeof data10 == "number" && isFinite(data10)) {
+            if (data10 > 9007199254740991 || isNaN(data10)) {
+              const err36 = { instancePath: instancePath + "/reachable/cohorts", schemaPath: "answer:AnalyticsCohortReachable/properties/cohorts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err36];
+              } else {
+                vErrors.push(err36);
+              }
+              errors++;
+            }
+            if (data10 < -9007199254740991 || isNaN(data10)) {
+              const err37 = { instancePath: instancePath + "/reachable/cohorts", schemaPath: "answer:AnalyticsCohortReachable/properties/cohorts/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err37];
+              } else {
+                vErrors.push(err37);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.users !== void 0) {
+          let data11 = data9.users;
+          if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+            const err38 = { instancePath: instancePath + "/reachable/users", schemaPath: "answer:AnalyticsCohortReachable/properties/users/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err38];
+            } else {
+              vErrors.push(err38);
+            }
+            errors++;
+          }
+          if (typeof data11 == "number" && isFinite(data11)) {
+            if (data11 > 9007199254740991 || isNaN(data11)) {
+              const err39 = { instancePath: instancePath + "/reachable/users", schemaPath: "answer:AnalyticsCohortReachable/properties/users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err39];
+              } else {
+                vErrors.push(err39);
+              }
+              errors++;
+            }
+            if (data11 < -9007199254740991 || isNaN(data11)) {
+              const err40 = { instancePath: instancePath + "/reachable/users", schemaPath: "answer:AnalyticsCohortReachable/properties/users/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err40];
+              } else {
+                vErrors.push(err40);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.subscriptions !== void 0) {
+          let data12 = data9.subscriptions;
+          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
+            const err41 = { instancePath: instancePath + "/reachable/subscriptions", schemaPath: "answer:AnalyticsCohortReachable/properties/subscriptions/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err41];
+            } else {
+              vErrors.push(err41);
+            }
+            errors++;
+          }
+          if (typeof data12 == "number" && isFinite(data12)) {
+            if (data12 > 9007199254740991 || isNaN(data12)) {
+              const err42 = { instancePath: instancePath + "/reachable/subscriptions", schemaPath: "answer:AnalyticsCohortReachable/properties/subscriptions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err42];
+              } else {
+                vErrors.push(err42);
+              }
+              errors++;
+            }
+            if (data12 < -9007199254740991 || isNaN(data12)) {
+              const err43 = { instancePath: instancePath + "/reachable/subscriptions", schemaPath: "answer:AnalyticsCohortReachable/properties/subscriptions/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err43];
+              } else {
+                vErrors.push(err43);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.payers !== void 0) {
+          let data13 = data9.payers;
+          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
+            const err44 = { instancePath: instancePath + "/reachable/payers", schemaPath: "answer:AnalyticsCohortReachable/properties/payers/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err44];
+            } else {
+              vErrors.push(err44);
+            }
+            errors++;
+          }
+          if (typeof data13 == "number" && isFinite(data13)) {
+            if (data13 > 9007199254740991 || isNaN(data13)) {
+              const err45 = { instancePath: instancePath + "/reachable/payers", schemaPath: "answer:AnalyticsCohortReachable/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err45];
+              } else {
+                vErrors.push(err45);
+              }
+              errors++;
+            }
+            if (data13 < -9007199254740991 || isNaN(data13)) {
+              const err46 = { instancePath: instancePath + "/reachable/payers", schemaPath: "answer:AnalyticsCohortReachable/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data9.revenue !== void 0) {
+          let data14 = data9.revenue;
+          if (!(typeof data14 == "number" && isFinite(data14))) {
+            const err47 = { instancePath: instancePath + "/reachable/revenue", schemaPath: "answer:AnalyticsCohortReachable/properties/revenue/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err47];
+            } else {
+              vErrors.push(err47);
+            }
+            errors++;
+          }
+        }
+        if (data9.arpu !== void 0) {
+          let data15 = data9.arpu;
+          if (!(typeof data15 == "number" && isFinite(data15))) {
+            const err48 = { instancePath: instancePath + "/reachable/arpu", schemaPath: "answer:AnalyticsCohortReachable/properties/arpu/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err48];
+            } else {
+              vErrors.push(err48);
+            }
+            errors++;
+          }
+        }
+        if (data9.arppu !== void 0) {
+          let data16 = data9.arppu;
+          if (!(typeof data16 == "number" && isFinite(data16))) {
+            const err49 = { instancePath: instancePath + "/reachable/arppu", schemaPath: "answer:AnalyticsCohortReachable/properties/arppu/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err49];
+            } else {
+              vErrors.push(err49);
+            }
+            errors++;
+          }
+        }
+        if (data9.arpas !== void 0) {
+          let data17 = data9.arpas;
+          if (!(typeof data17 == "number" && isFinite(data17))) {
+            const err50 = { instancePath: instancePath + "/reachable/arpas", schemaPath: "answer:AnalyticsCohortReachable/properties/arpas/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err50];
+            } else {
+              vErrors.push(err50);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err51 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err51];
+        } else {
+          vErrors.push(err51);
+        }
+        errors++;
+      }
+    }
+  } else {
+    const err52 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err52];
+    } else {
+      vErrors.push(err52);
+    }
+    errors++;
+  }
+  validate223.errors = vErrors;
+  return errors === 0;
+}
 function validate222(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema381.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema377.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -36128,282 +36706,17 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data3 = data2[i0];
-          if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
-            if (data3.index === void 0) {
-              const err9 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "index" } };
-              if (vErrors === null) {
-                vErrors = [err9];
-              } else {
-                vErrors.push(err9);
-              }
-              errors++;
-            }
-            if (data3.label === void 0) {
-              const err10 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "label" } };
-              if (vErrors === null) {
-                vErrors = [err10];
-              } else {
-                vErrors.push(err10);
-              }
-              errors++;
-            }
-            if (data3.is_complete === void 0) {
-              const err11 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "is_complete" } };
-              if (vErrors === null) {
-                vErrors = [err11];
-              } else {
-                vErrors.push(err11);
-              }
-              errors++;
-            }
-            if (data3.subscriptions === void 0) {
-              const err12 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "subscriptions" } };
-              if (vErrors === null) {
-                vErrors = [err12];
-              } else {
-                vErrors.push(err12);
-              }
-              errors++;
-            }
-            if (data3.payers === void 0) {
-              const err13 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "payers" } };
-              if (vErrors === null) {
-                vErrors = [err13];
-              } else {
-                vErrors.push(err13);
-              }
-              errors++;
-            }
-            if (data3.revenue === void 0) {
-              const err14 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "revenue" } };
-              if (vErrors === null) {
-                vErrors = [err14];
-              } else {
-                vErrors.push(err14);
-              }
-              errors++;
-            }
-            if (data3.arpu === void 0) {
-              const err15 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "arpu" } };
-              if (vErrors === null) {
-                vErrors = [err15];
-              } else {
-                vErrors.push(err15);
-              }
-              errors++;
-            }
-            if (data3.arppu === void 0) {
-              const err16 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "arppu" } };
-              if (vErrors === null) {
-                vErrors = [err16];
-              } else {
-                vErrors.push(err16);
-              }
-              errors++;
-            }
-            if (data3.arpas === void 0) {
-              const err17 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "arpas" } };
-              if (vErrors === null) {
-                vErrors = [err17];
-              } else {
-                vErrors.push(err17);
-              }
-              errors++;
-            }
-            for (const key1 in data3) {
-              if (!func36.call(schema380.properties, key1)) {
-                const err18 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-                if (vErrors === null) {
-                  vErrors = [err18];
-                } else {
-                  vErrors.push(err18);
-                }
-                errors++;
-              }
-            }
-            if (data3.index !== void 0) {
-              let data4 = data3.index;
-              if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-                const err19 = { instancePath: instancePath + "/periods/" + i0 + "/index", schemaPath: "answer:AnalyticsCohortPeriod/properties/index/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err19];
-                } else {
-                  vErrors.push(err19);
-                }
-                errors++;
-              }
-              if (typeof data4 == "number" && isFinite(data4)) {
-                if (data4 > 9007199254740991 || isNaN(data4)) {
-                  const err20 = { instancePath: instancePath + "/periods/" + i0 + "/index", schemaPath: "answer:AnalyticsCohortPeriod/properties/index/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err20];
-                  } else {
-                    vErrors.push(err20);
-                  }
-                  errors++;
-                }
-                if (data4 < -9007199254740991 || isNaN(data4)) {
-                  const err21 = { instancePath: instancePath + "/periods/" + i0 + "/index", schemaPath: "answer:AnalyticsCohortPeriod/properties/index/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err21];
-                  } else {
-                    vErrors.push(err21);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data3.label !== void 0) {
-              if (typeof data3.label !== "string") {
-                const err22 = { instancePath: instancePath + "/periods/" + i0 + "/label", schemaPath: "answer:AnalyticsCohortPeriod/properties/label/type", keyword: "type", params: { type: "string" } };
-                if (vErrors === null) {
-                  vErrors = [err22];
-                } else {
-                  vErrors.push(err22);
-                }
-                errors++;
-              }
-            }
-            if (data3.is_complete !== void 0) {
-              if (typeof data3.is_complete !== "boolean") {
-                const err23 = { instancePath: instancePath + "/periods/" + i0 + "/is_complete", schemaPath: "answer:AnalyticsCohortPeriod/properties/is_complete/type", keyword: "type", params: { type: "boolean" } };
-                if (vErrors === null) {
-                  vErrors = [err23];
-                } else {
-                  vErrors.push(err23);
-                }
-                errors++;
-              }
-            }
-            if (data3.subscriptions !== void 0) {
-              let data7 = data3.subscriptions;
-              if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
-                const err24 = { instancePath: instancePath + "/periods/" + i0 + "/subscriptions", schemaPath: "answer:AnalyticsCohortPeriod/properties/subscriptions/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err24];
-                } else {
-                  vErrors.push(err24);
-                }
-                errors++;
-              }
-              if (typeof data7 == "number" && isFinite(data7)) {
-                if (data7 > 9007199254740991 || isNaN(data7)) {
-                  const err25 = { instancePath: instancePath + "/periods/" + i0 + "/subscriptions", schemaPath: "answer:AnalyticsCohortPeriod/properties/subscriptions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err25];
-                  } else {
-                    vErrors.push(err25);
-                  }
-                  errors++;
-                }
-                if (data7 < -9007199254740991 || isNaN(data7)) {
-                  const err26 = { instancePath: instancePath + "/periods/" + i0 + "/subscriptions", schemaPath: "answer:AnalyticsCohortPeriod/properties/subscriptions/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err26];
-                  } else {
-                    vErrors.push(err26);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data3.payers !== void 0) {
-              let data8 = data3.payers;
-              if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
-                const err27 = { instancePath: instancePath + "/periods/" + i0 + "/payers", schemaPath: "answer:AnalyticsCohortPeriod/properties/payers/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err27];
-                } else {
-                  vErrors.push(err27);
-                }
-                errors++;
-              }
-              if (typeof data8 == "number" && isFinite(data8)) {
-                if (data8 > 9007199254740991 || isNaN(data8)) {
-                  const err28 = { instancePath: instancePath + "/periods/" + i0 + "/payers", schemaPath: "answer:AnalyticsCohortPeriod/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err28];
-                  } else {
-                    vErrors.push(err28);
-                  }
-                  errors++;
-                }
-                if (data8 < -9007199254740991 || isNaN(data8)) {
-                  const err29 = { instancePath: instancePath + "/periods/" + i0 + "/payers", schemaPath: "answer:AnalyticsCohortPeriod/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err29];
-                  } else {
-                    vErrors.push(err29);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data3.revenue !== void 0) {
-              let data9 = data3.revenue;
-              if (!(typeof data9 == "number" && isFinite(data9))) {
-                const err30 = { instancePath: instancePath + "/periods/" + i0 + "/revenue", schemaPath: "answer:AnalyticsCohortPeriod/properties/revenue/type", keyword: "type", params: { type: "number" } };
-                if (vErrors === null) {
-                  vErrors = [err30];
-                } else {
-                  vErrors.push(err30);
-                }
-                errors++;
-              }
-            }
-            if (data3.arpu !== void 0) {
-              let data10 = data3.arpu;
-              if (!(typeof data10 == "number" && isFinite(data10))) {
-                const err31 = { instancePath: instancePath + "/periods/" + i0 + "/arpu", schemaPath: "answer:AnalyticsCohortPeriod/properties/arpu/type", keyword: "type", params: { type: "number" } };
-                if (vErrors === null) {
-                  vErrors = [err31];
-                } else {
-                  vErrors.push(err31);
-                }
-                errors++;
-              }
-            }
-            if (data3.arppu !== void 0) {
-              let data11 = data3.arppu;
-              if (!(typeof data11 == "number" && isFinite(data11))) {
-                const err32 = { instancePath: instancePath + "/periods/" + i0 + "/arppu", schemaPath: "answer:AnalyticsCohortPeriod/properties/arppu/type", keyword: "type", params: { type: "number" } };
-                if (vErrors === null) {
-                  vErrors = [err32];
-                } else {
-                  vErrors.push(err32);
-                }
-                errors++;
-              }
-            }
-            if (data3.arpas !== void 0) {
-              let data12 = data3.arpas;
-              if (!(typeof data12 == "number" && isFinite(data12))) {
-                const err33 = { instancePath: instancePath + "/periods/" + i0 + "/arpas", schemaPath: "answer:AnalyticsCohortPeriod/properties/arpas/type", keyword: "type", params: { type: "number" } };
-                if (vErrors === null) {
-                  vErrors = [err33];
-                } else {
-                  vErrors.push(err33);
-                }
-                errors++;
-              }
-            }
-          } else {
-            const err34 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/type", keyword: "type", params: { type: "object" } };
-            if (vErrors === null) {
-              vErrors = [err34];
-            } else {
-              vErrors.push(err34);
-            }
-            errors++;
+          if (!validate223(data2[i0], { instancePath: instancePath + "/periods/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate223.errors : vErrors.concat(validate223.errors);
+            errors = vErrors.length;
           }
         }
       } else {
-        const err35 = { instancePath: instancePath + "/periods", schemaPath: "#/properties/periods/type", keyword: "type", params: { type: "array" } };
+        const err9 = { instancePath: instancePath + "/periods", schemaPath: "#/properties/periods/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err35];
+          vErrors = [err9];
         } else {
-          vErrors.push(err35);
+          vErrors.push(err9);
         }
         errors++;
       }
@@ -36412,7 +36725,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
   validate222.errors = vErrors;
   return errors === 0;
 }
-function validate224(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate226(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -36720,7 +37033,7 @@ function validate224(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate224.errors = vErrors;
+  validate226.errors = vErrors;
   return errors === 0;
 }
 function validate219(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -36855,7 +37168,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema378.properties, key0)) {
+      if (!func36.call(schema374.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -36877,7 +37190,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_cohorts")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema378.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema374.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -36898,7 +37211,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/cohorts")) {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema378.properties.url.enum } };
+        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema374.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -36919,7 +37232,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "by_renewals" || data2 === "by_days")) {
-        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema378.properties.mode.enum } };
+        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema374.properties.mode.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -36940,7 +37253,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "day" || data3 === "week" || data3 === "month" || data3 === "quarter" || data3 === "year")) {
-        const err22 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema378.properties.grouping.enum } };
+        const err22 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema374.properties.grouping.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -36961,7 +37274,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "new_customers" || data4 === "initial_conversions" || data4 === "new_paying")) {
-        const err24 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema378.properties.cohort_definition.enum } };
+        const err24 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema374.properties.cohort_definition.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -36982,7 +37295,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "gross" || data5 === "net")) {
-        const err26 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema378.properties.revenue_type.enum } };
+        const err26 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema374.properties.revenue_type.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -37312,8 +37625,8 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data21)) {
         const len2 = data21.length;
         for (let i2 = 0; i2 < len2; i2++) {
-          if (!validate224(data21[i2], { instancePath: instancePath + "/segments/" + i2, parentData: data21, parentDataProperty: i2, rootData })) {
-            vErrors = vErrors === null ? validate224.errors : vErrors.concat(validate224.errors);
+          if (!validate226(data21[i2], { instancePath: instancePath + "/segments/" + i2, parentData: data21, parentDataProperty: i2, rootData })) {
+            vErrors = vErrors === null ? validate226.errors : vErrors.concat(validate226.errors);
             errors = vErrors.length;
           }
         }
@@ -37365,53 +37678,21 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.behind !== void 0) {
-      let data25 = data.behind;
-      if (!(typeof data25 == "number" && (!(data25 % 1) && !isNaN(data25)) && isFinite(data25))) {
-        const err59 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err59];
-        } else {
-          vErrors.push(err59);
-        }
-        errors++;
-      }
-      if (typeof data25 == "number" && isFinite(data25)) {
-        if (data25 > 1e4 || isNaN(data25)) {
-          const err60 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err60];
-          } else {
-            vErrors.push(err60);
-          }
-          errors++;
-        }
-        if (data25 < 1 || isNaN(data25)) {
-          const err61 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err61];
-          } else {
-            vErrors.push(err61);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err62 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err59 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err62];
+      vErrors = [err59];
     } else {
-      vErrors.push(err62);
+      vErrors.push(err59);
     }
     errors++;
   }
   validate219.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsCohortsQuery = validate229;
-var schema387 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
-function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsCohortsQuery = validate231;
+var schema383 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
+function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -37435,7 +37716,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema387.properties, key0)) {
+      if (!func36.call(schema383.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -37520,7 +37801,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "by_renewals" || data2 === "by_days")) {
-      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema387.properties.mode.enum } };
+      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema383.properties.mode.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -37539,7 +37820,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "day" || data3 === "week" || data3 === "month" || data3 === "quarter" || data3 === "year")) {
-      const err10 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema387.properties.grouping.enum } };
+      const err10 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema383.properties.grouping.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -37558,7 +37839,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "new_customers" || data4 === "initial_conversions" || data4 === "new_paying")) {
-      const err12 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema387.properties.cohort_definition.enum } };
+      const err12 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema383.properties.cohort_definition.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -37577,7 +37858,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "gross" || data5 === "net")) {
-      const err14 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema387.properties.revenue_type.enum } };
+      const err14 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema383.properties.revenue_type.enum } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -37637,7 +37918,7 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === 0 || data7 === 1)) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema387.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema383.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -38662,12 +38943,12 @@ function validate229(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate229.errors = vErrors;
+  validate231.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsCohortsMeta = validate230;
-var schema388 = { "type": "object", "required": ["object", "url", "modes", "groupings", "metrics", "cohort_definitions", "revenue_types", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "groupings": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "metrics": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "cohort_definitions": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "revenue_types": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsCohortsMeta" };
-function validate230(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsCohortsMeta = validate232;
+var schema384 = { "type": "object", "required": ["object", "url", "modes", "groupings", "metrics", "cohort_definitions", "revenue_types", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "groupings": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "metrics": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "cohort_definitions": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "revenue_types": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsCohortsMeta" };
+function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -38754,7 +39035,7 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema388.properties, key0)) {
+      if (!func36.call(schema384.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -38776,7 +39057,7 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_cohorts_meta")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema388.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema384.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -38797,7 +39078,7 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/cohorts/meta")) {
-        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema388.properties.url.enum } };
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema384.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -39294,53 +39575,21 @@ function validate230(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.behind !== void 0) {
-      let data28 = data.behind;
-      if (!(typeof data28 == "number" && (!(data28 % 1) && !isNaN(data28)) && isFinite(data28))) {
-        const err57 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err57];
-        } else {
-          vErrors.push(err57);
-        }
-        errors++;
-      }
-      if (typeof data28 == "number" && isFinite(data28)) {
-        if (data28 > 1e4 || isNaN(data28)) {
-          const err58 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err58];
-          } else {
-            vErrors.push(err58);
-          }
-          errors++;
-        }
-        if (data28 < 1 || isNaN(data28)) {
-          const err59 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err59];
-          } else {
-            vErrors.push(err59);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err60 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err57 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err60];
+      vErrors = [err57];
     } else {
-      vErrors.push(err60);
+      vErrors.push(err57);
     }
     errors++;
   }
-  validate230.errors = vErrors;
+  validate232.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsLtv = validate232;
-var schema396 = { "type": "object", "required": ["object", "url", "mode", "cohort_from", "cohort_to", "cohort_users", "paying_users", "revenue_type", "currency", "measure", "segment", "segments", "series", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv"] }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd"] }, "segment": { "type": ["string", "null"] }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvSegment" } }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvPoint" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsLtv" };
-function validate233(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsLtv = validate234;
+var schema391 = { "type": "object", "required": ["object", "url", "mode", "cohort_from", "cohort_to", "cohort_users", "paying_users", "revenue_type", "currency", "measure", "segment", "segments", "series", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv"] }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd"] }, "segment": { "type": ["string", "null"] }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvSegment" } }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvPoint" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsLtv" };
+function validate235(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39678,10 +39927,10 @@ function validate233(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate233.errors = vErrors;
+  validate235.errors = vErrors;
   return errors === 0;
 }
-function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate234(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39813,7 +40062,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema396.properties, key0)) {
+      if (!func36.call(schema391.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -39835,7 +40084,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema396.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema391.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -39856,7 +40105,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv")) {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema396.properties.url.enum } };
+        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema391.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -39877,7 +40126,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "by_days" || data2 === "by_renewals")) {
-        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema396.properties.mode.enum } };
+        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema391.properties.mode.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -40026,7 +40275,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "gross" || data7 === "net")) {
-        const err34 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema396.properties.revenue_type.enum } };
+        const err34 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema391.properties.revenue_type.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -40058,7 +40307,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "usd")) {
-        const err37 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema396.properties.measure.enum } };
+        const err37 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema391.properties.measure.enum } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -40070,7 +40319,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment !== void 0) {
       let data10 = data.segment;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema396.properties.segment.type } };
+        const err38 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema391.properties.segment.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -40084,8 +40333,8 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data11)) {
         const len0 = data11.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate233(data11[i0], { instancePath: instancePath + "/segments/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate233.errors : vErrors.concat(validate233.errors);
+          if (!validate235(data11[i0], { instancePath: instancePath + "/segments/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate235.errors : vErrors.concat(validate235.errors);
             errors = vErrors.length;
           }
         }
@@ -40319,53 +40568,21 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.behind !== void 0) {
-      let data23 = data.behind;
-      if (!(typeof data23 == "number" && (!(data23 % 1) && !isNaN(data23)) && isFinite(data23))) {
-        const err60 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err60];
-        } else {
-          vErrors.push(err60);
-        }
-        errors++;
-      }
-      if (typeof data23 == "number" && isFinite(data23)) {
-        if (data23 > 1e4 || isNaN(data23)) {
-          const err61 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err61];
-          } else {
-            vErrors.push(err61);
-          }
-          errors++;
-        }
-        if (data23 < 1 || isNaN(data23)) {
-          const err62 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err62];
-          } else {
-            vErrors.push(err62);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err63 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err60 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err63];
+      vErrors = [err60];
     } else {
-      vErrors.push(err63);
+      vErrors.push(err60);
     }
     errors++;
   }
-  validate232.errors = vErrors;
+  validate234.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsLtvQuery = validate236;
-var schema401 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
-function validate236(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsLtvQuery = validate238;
+var schema395 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
+function validate238(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40383,7 +40600,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema401.properties, key0)) {
+      if (!func36.call(schema395.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -40468,7 +40685,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "by_days" || data2 === "by_renewals")) {
-      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema401.properties.mode.enum } };
+      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema395.properties.mode.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -40487,7 +40704,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "gross" || data3 === "net")) {
-      const err10 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema401.properties.revenue_type.enum } };
+      const err10 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema395.properties.revenue_type.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -40547,7 +40764,7 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === 0 || data5 === 1)) {
-        const err16 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema401.properties.environment.enum } };
+        const err16 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema395.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -41572,12 +41789,12 @@ function validate236(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate236.errors = vErrors;
+  validate238.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsLtvMeta = validate237;
-var schema402 = { "type": "object", "required": ["object", "url", "modes", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsLtvMeta" };
-function validate237(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsLtvMeta = validate239;
+var schema396 = { "type": "object", "required": ["object", "url", "modes", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsLtvMeta" };
+function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -41628,7 +41845,7 @@ function validate237(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "modes" || key0 === "segmentations" || key0 === "filter_conditions" || key0 === "behind")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "modes" || key0 === "segmentations" || key0 === "filter_conditions")) {
         const err5 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err5];
@@ -41650,7 +41867,7 @@ function validate237(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv_meta")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema402.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema396.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -41671,7 +41888,7 @@ function validate237(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv/meta")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema402.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema396.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -41856,53 +42073,21 @@ function validate237(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.behind !== void 0) {
-      let data12 = data.behind;
-      if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
-        const err25 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      }
-      if (typeof data12 == "number" && isFinite(data12)) {
-        if (data12 > 1e4 || isNaN(data12)) {
-          const err26 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        if (data12 < 1 || isNaN(data12)) {
-          const err27 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err28 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err25 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err28];
+      vErrors = [err25];
     } else {
-      vErrors.push(err28);
+      vErrors.push(err25);
     }
     errors++;
   }
-  validate237.errors = vErrors;
+  validate239.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsTrialConversion = validate239;
-var schema406 = { "type": "object", "required": ["object", "url", "trials_started", "trials_converted", "conversion_rate", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_trial_conversion"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/trial-conversion"] }, "trials_started": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "trials_converted": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "conversion_rate": { "type": "number" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "behind": { "$ref": "answer:AnalyticsBehind" } }, "$id": "answer:AnalyticsTrialConversion" };
-function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsTrialConversion = validate241;
+var schema399 = { "type": "object", "required": ["object", "url", "trials_started", "trials_converted", "conversion_rate", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_trial_conversion"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/trial-conversion"] }, "trials_started": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "trials_converted": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "conversion_rate": { "type": "number" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsTrialConversion" };
+function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -41962,7 +42147,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "trials_started" || key0 === "trials_converted" || key0 === "conversion_rate" || key0 === "as_of" || key0 === "behind")) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "trials_started" || key0 === "trials_converted" || key0 === "conversion_rate" || key0 === "as_of")) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -41984,7 +42169,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv_trial_conversion")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema406.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema399.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -42005,7 +42190,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv/trial-conversion")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema406.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema399.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -42122,58 +42307,26 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.behind !== void 0) {
-      let data6 = data.behind;
-      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
-        const err21 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err21];
-        } else {
-          vErrors.push(err21);
-        }
-        errors++;
-      }
-      if (typeof data6 == "number" && isFinite(data6)) {
-        if (data6 > 1e4 || isNaN(data6)) {
-          const err22 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e4 } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (data6 < 1 || isNaN(data6)) {
-          const err23 = { instancePath: instancePath + "/behind", schemaPath: "answer:AnalyticsBehind/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err23];
-          } else {
-            vErrors.push(err23);
-          }
-          errors++;
-        }
-      }
-    }
   } else {
-    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err24];
+      vErrors = [err21];
     } else {
-      vErrors.push(err24);
+      vErrors.push(err21);
     }
     errors++;
   }
-  validate239.errors = vErrors;
+  validate241.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsViewList = validate240;
-var schema408 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/views"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsView" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsViewList" };
-var schema410 = { "type": "object", "required": ["object", "id", "url", "name", "kind", "code", "query", "range", "window", "pinned", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_view"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/views/.+$", "x-hint": "a path such as /v4/analytics/views/a1" }, "name": { "type": "string" }, "kind": { "$ref": "answer:AnalyticsViewKind" }, "code": { "type": ["string", "null"] }, "query": { "$ref": "answer:AnalyticsViewQuery" }, "range": { "$ref": "answer:AnalyticsViewRange" }, "window": { "$ref": "answer:AnalyticsViewWindow" }, "pinned": { "type": "boolean" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsView" };
-var schema411 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
-var schema412 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
-var schema413 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
+var answerAnalyticsViewList = validate242;
+var schema400 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/views"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsView" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsViewList" };
+var schema402 = { "type": "object", "required": ["object", "id", "url", "name", "kind", "code", "query", "range", "window", "pinned", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_view"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/views/.+$", "x-hint": "a path such as /v4/analytics/views/a1" }, "name": { "type": "string" }, "kind": { "$ref": "answer:AnalyticsViewKind" }, "code": { "type": ["string", "null"] }, "query": { "$ref": "answer:AnalyticsViewQuery" }, "range": { "$ref": "answer:AnalyticsViewRange" }, "window": { "$ref": "answer:AnalyticsViewWindow" }, "pinned": { "type": "boolean" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsView" };
+var schema403 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
+var schema404 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
+var schema405 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
 var pattern144 = new RegExp("^/v4/analytics/views/.+$", "u");
-function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate243(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42287,7 +42440,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema410.properties, key0)) {
+      if (!func36.call(schema402.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -42309,7 +42462,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_view")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema410.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema402.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -42385,7 +42538,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "chart" || data4 === "cohorts" || data4 === "ltv")) {
-        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema411.enum } };
+        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema403.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -42397,7 +42550,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.code !== void 0) {
       let data5 = data.code;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err22 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema410.properties.code.type } };
+        const err22 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema402.properties.code.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -42412,7 +42565,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data6) {
           let data7 = data6[key1];
           if (typeof data7 !== "string" && !(typeof data7 == "number" && isFinite(data7)) && typeof data7 !== "boolean" && !Array.isArray(data7)) {
-            const err23 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema412.additionalProperties.type } };
+            const err23 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema404.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err23];
             } else {
@@ -42481,7 +42634,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data9 === "today" || data9 === "yesterday" || data9 === "last_7_days" || data9 === "last_14_days" || data9 === "last_28_days" || data9 === "last_30_days" || data9 === "last_90_days" || data9 === "last_180_days" || data9 === "last_365_days" || data9 === "this_week" || data9 === "last_week" || data9 === "this_month" || data9 === "last_month" || data9 === "this_quarter" || data9 === "last_quarter" || data9 === "this_year" || data9 === "last_year")) {
-          const err28 = { instancePath: instancePath + "/range", schemaPath: "answer:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema413.then.enum } };
+          const err28 = { instancePath: instancePath + "/range", schemaPath: "answer:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema405.then.enum } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -42799,10 +42952,10 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate241.errors = vErrors;
+  validate243.errors = vErrors;
   return errors === 0;
 }
-function validate240(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate242(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42887,7 +43040,7 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/views")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema408.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema400.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -42910,8 +43063,8 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate241(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate241.errors : vErrors.concat(validate241.errors);
+          if (!validate243(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate243.errors : vErrors.concat(validate243.errors);
             errors = vErrors.length;
           }
         }
@@ -42976,16 +43129,16 @@ function validate240(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate240.errors = vErrors;
+  validate242.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsView = validate241;
-var v4CreateAnalyticsViewBody = validate243;
-var schema420 = { "type": "object", "required": ["name", "kind", "range"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "kind": { "$ref": "input:AnalyticsViewKind" }, "code": { "type": ["string", "null"], "minLength": 1, "maxLength": 64, "default": null, "format": "text" }, "query": { "$ref": "input:AnalyticsViewQuery" }, "range": { "$ref": "input:AnalyticsViewRange" }, "pinned": { "type": "boolean", "default": false } }, "$id": "input:AnalyticsViewInput" };
-var schema421 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "input:AnalyticsViewKind" };
-var schema422 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string", "format": "text" }, "format": "text" }, "$id": "input:AnalyticsViewQuery" };
-var schema423 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "input:AnalyticsViewRange" };
-function validate244(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsView = validate243;
+var v4CreateAnalyticsViewBody = validate245;
+var schema412 = { "type": "object", "required": ["name", "kind", "range"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "kind": { "$ref": "input:AnalyticsViewKind" }, "code": { "type": ["string", "null"], "minLength": 1, "maxLength": 64, "default": null, "format": "text" }, "query": { "$ref": "input:AnalyticsViewQuery" }, "range": { "$ref": "input:AnalyticsViewRange" }, "pinned": { "type": "boolean", "default": false } }, "$id": "input:AnalyticsViewInput" };
+var schema413 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "input:AnalyticsViewKind" };
+var schema414 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string", "format": "text" }, "format": "text" }, "$id": "input:AnalyticsViewQuery" };
+var schema415 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "input:AnalyticsViewRange" };
+function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43086,7 +43239,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "chart" || data1 === "cohorts" || data1 === "ltv")) {
-        const err9 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema421.enum } };
+        const err9 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema413.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -43097,7 +43250,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.code;
     if (typeof data2 !== "string" && data2 !== null) {
-      const err10 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema420.properties.code.type } };
+      const err10 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema412.properties.code.type } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -43140,7 +43293,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data3) {
           let data4 = data3[key1];
           if (typeof data4 !== "string" && !(typeof data4 == "number" && isFinite(data4)) && typeof data4 !== "boolean" && !Array.isArray(data4)) {
-            const err14 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema422.additionalProperties.type } };
+            const err14 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema414.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err14];
             } else {
@@ -43231,7 +43384,7 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data6 === "today" || data6 === "yesterday" || data6 === "last_7_days" || data6 === "last_14_days" || data6 === "last_28_days" || data6 === "last_30_days" || data6 === "last_90_days" || data6 === "last_180_days" || data6 === "last_365_days" || data6 === "this_week" || data6 === "last_week" || data6 === "this_month" || data6 === "last_month" || data6 === "this_quarter" || data6 === "last_quarter" || data6 === "this_year" || data6 === "last_year")) {
-          const err21 = { instancePath: instancePath + "/range", schemaPath: "input:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema423.then.enum } };
+          const err21 = { instancePath: instancePath + "/range", schemaPath: "input:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema415.then.enum } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -43379,22 +43532,22 @@ function validate244(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate244.errors = vErrors;
+  validate246.errors = vErrors;
   return errors === 0;
 }
-function validate243(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate245(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate244(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate244.errors : vErrors.concat(validate244.errors);
+  if (!validate246(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate246.errors : vErrors.concat(validate246.errors);
     errors = vErrors.length;
   }
-  validate243.errors = vErrors;
+  validate245.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsViewPath = validate246;
-function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsViewPath = validate248;
+function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43477,14 +43630,14 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate246.errors = vErrors;
+  validate248.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsAnnotationList = validate247;
-var schema426 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
-var schema428 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
+var answerAnalyticsAnnotationList = validate249;
+var schema418 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
+var schema420 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
 var pattern148 = new RegExp("^/v4/analytics/annotations/.+$", "u");
-function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43571,7 +43724,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema428.properties, key0)) {
+      if (!func36.call(schema420.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -43593,7 +43746,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_annotation")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema428.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema420.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -43725,7 +43878,7 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource !== void 0) {
       let data7 = data.resource;
       if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-        const err23 = { instancePath: instancePath + "/resource", schemaPath: "#/properties/resource/type", keyword: "type", params: { type: schema428.properties.resource.type } };
+        const err23 = { instancePath: instancePath + "/resource", schemaPath: "#/properties/resource/type", keyword: "type", params: { type: schema420.properties.resource.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -43827,10 +43980,10 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate248.errors = vErrors;
+  validate250.errors = vErrors;
   return errors === 0;
 }
-function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate249(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43915,7 +44068,7 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/annotations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema426.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema418.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -43938,8 +44091,8 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate248(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate248.errors : vErrors.concat(validate248.errors);
+          if (!validate250(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate250.errors : vErrors.concat(validate250.errors);
             errors = vErrors.length;
           }
         }
@@ -44004,11 +44157,11 @@ function validate247(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate247.errors = vErrors;
+  validate249.errors = vErrors;
   return errors === 0;
 }
-var v4ListAnalyticsAnnotationsQuery = validate250;
-function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAnalyticsAnnotationsQuery = validate252;
+function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44179,13 +44332,13 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate250.errors = vErrors;
+  validate252.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsAnnotation = validate248;
-var v4CreateAnalyticsAnnotationBody = validate251;
-var schema434 = { "type": "object", "required": ["at", "text"], "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "text": { "type": "string", "minLength": 1, "maxLength": 500, "format": "text" }, "kind": { "type": "string", "enum": ["release", "price_change", "campaign", "other"], "default": "other" } }, "$id": "input:AnalyticsAnnotationInput" };
-function validate251(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsAnnotation = validate250;
+var v4CreateAnalyticsAnnotationBody = validate253;
+var schema426 = { "type": "object", "required": ["at", "text"], "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "text": { "type": "string", "minLength": 1, "maxLength": 500, "format": "text" }, "kind": { "type": "string", "enum": ["release", "price_change", "campaign", "other"], "default": "other" } }, "$id": "input:AnalyticsAnnotationInput" };
+function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44305,7 +44458,7 @@ function validate251(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "release" || data2 === "price_change" || data2 === "campaign" || data2 === "other")) {
-      const err11 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsAnnotationInput/properties/kind/enum", keyword: "enum", params: { allowedValues: schema434.properties.kind.enum } };
+      const err11 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsAnnotationInput/properties/kind/enum", keyword: "enum", params: { allowedValues: schema426.properties.kind.enum } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -44322,11 +44475,11 @@ function validate251(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate251.errors = vErrors;
+  validate253.errors = vErrors;
   return errors === 0;
 }
-var v4DeleteAnalyticsAnnotationPath = validate252;
-function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4DeleteAnalyticsAnnotationPath = validate254;
+function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44409,14 +44562,14 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate252.errors = vErrors;
+  validate254.errors = vErrors;
   return errors === 0;
 }
-var answerEventList = validate253;
-var schema437 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema439 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
+var answerEventList = validate255;
+var schema429 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema431 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
 var pattern152 = new RegExp("^/v4/events/.+$", "u");
-function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate256(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44516,7 +44669,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema439.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema431.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -44572,7 +44725,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err15 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema439.properties.event_name.type } };
+        const err15 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema431.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -44584,7 +44737,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema439.properties.customer_uid.type } };
+        const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema431.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -44652,7 +44805,7 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data7) {
           let data8 = data7[key1];
           if (typeof data8 !== "string" && !(typeof data8 == "number" && isFinite(data8)) && typeof data8 !== "boolean") {
-            const err22 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema439.properties.properties.additionalProperties.type } };
+            const err22 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema431.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err22];
             } else {
@@ -44680,10 +44833,10 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate254.errors = vErrors;
+  validate256.errors = vErrors;
   return errors === 0;
 }
-function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate255(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44768,7 +44921,7 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema437.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema429.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -44791,8 +44944,8 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate254(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate254.errors : vErrors.concat(validate254.errors);
+          if (!validate256(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate256.errors : vErrors.concat(validate256.errors);
             errors = vErrors.length;
           }
         }
@@ -44826,12 +44979,12 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate253.errors = vErrors;
+  validate255.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate256;
-var schema442 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate256(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate258;
+var schema434 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44927,7 +45080,7 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema442.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema434.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -44944,19 +45097,19 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate256.errors = vErrors;
+  validate258.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate257;
-var schema443 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema444 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema445 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate259;
+var schema435 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema436 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema437 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema445.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema437.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -45124,10 +45277,10 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate259.errors = vErrors;
+  validate261.errors = vErrors;
   return errors === 0;
 }
-function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45223,7 +45376,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema444.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema436.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -45244,7 +45397,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema444.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema436.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -45256,7 +45409,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema444.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema436.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -45277,8 +45430,8 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.error !== void 0) {
-      if (!validate259(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate259.errors : vErrors.concat(validate259.errors);
+      if (!validate261(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate261.errors : vErrors.concat(validate261.errors);
         errors = vErrors.length;
       }
     }
@@ -45291,10 +45444,10 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate258.errors = vErrors;
+  validate260.errors = vErrors;
   return errors === 0;
 }
-function validate257(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45385,7 +45538,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event_batch")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema443.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema435.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -45406,7 +45559,7 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema443.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema435.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -45566,8 +45719,8 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data6.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate258(data6[i0], { instancePath: instancePath + "/results/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate258.errors : vErrors.concat(validate258.errors);
+          if (!validate260(data6[i0], { instancePath: instancePath + "/results/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate260.errors : vErrors.concat(validate260.errors);
             errors = vErrors.length;
           }
         }
@@ -45590,12 +45743,12 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate257.errors = vErrors;
+  validate259.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate262;
-var schema447 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
-function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate264;
+var schema439 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
+function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45708,7 +45861,7 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.trigger;
     if (!(data2 === true || data2 === false || data2 === "always")) {
-      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema447.properties.trigger.enum } };
+      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema439.properties.trigger.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -45725,12 +45878,12 @@ function validate262(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate262.errors = vErrors;
+  validate264.errors = vErrors;
   return errors === 0;
 }
-var answerEvent = validate254;
-var v4GetEventPath = validate263;
-function validate263(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEvent = validate256;
+var v4GetEventPath = validate265;
+function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45813,23 +45966,23 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate263.errors = vErrors;
+  validate265.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate264;
-var schema450 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema455 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
-var schema456 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var answerExport = validate266;
+var schema442 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema447 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
+var schema448 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
 var pattern156 = new RegExp("^/v4/exports/.+$", "u");
 var pattern161 = new RegExp("^https?://", "u");
-var schema457 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var schema449 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
 var pattern163 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema457.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema449.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -46150,10 +46303,10 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate265.errors = vErrors;
+  validate267.errors = vErrors;
   return errors === 0;
 }
-function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate266(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46330,7 +46483,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema450.properties, key0)) {
+      if (!func36.call(schema442.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -46352,7 +46505,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "export")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema450.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema442.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -46417,7 +46570,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err27 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema450.properties.status.enum } };
+        const err27 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema442.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -46429,7 +46582,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema450.properties.platform.type } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema442.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -46438,7 +46591,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err29 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema450.properties.platform.enum } };
+        const err29 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema442.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -46575,7 +46728,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.file_url !== void 0) {
       let data9 = data.file_url;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err42 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema450.properties.file_url.type } };
+        const err42 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema442.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -46607,7 +46760,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "events" || data10 === "customers" || data10 === "purchases" || data10 === "purchases_state" || data10 === "subscriptions" || data10 === "entitlements")) {
-        const err45 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema450.properties.type.enum } };
+        const err45 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema442.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -46628,7 +46781,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err47 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema450.properties.format.enum } };
+        const err47 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema442.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -46649,7 +46802,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "none" || data12 === "gzip")) {
-        const err49 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema450.properties.compression.enum } };
+        const err49 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema442.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err49];
         } else {
@@ -46694,7 +46847,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data15 === "event_id" || data15 === "properties")) {
-            const err53 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema455.enum } };
+            const err53 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema447.enum } };
             if (vErrors === null) {
               vErrors = [err53];
             } else {
@@ -46716,7 +46869,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_id !== void 0) {
       let data16 = data.segment_id;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err55 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema450.properties.segment_id.type } };
+        const err55 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema442.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -46760,7 +46913,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data18 = data.error;
       if (!(data18 && typeof data18 == "object" && !Array.isArray(data18)) && data18 !== null) {
-        const err59 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema456.type } };
+        const err59 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema448.type } };
         if (vErrors === null) {
           vErrors = [err59];
         } else {
@@ -46834,8 +46987,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate265(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate265.errors : vErrors.concat(validate265.errors);
+      if (!validate267(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate267.errors : vErrors.concat(validate267.errors);
         errors = vErrors.length;
       }
     }
@@ -46848,13 +47001,13 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate264.errors = vErrors;
+  validate266.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate267;
-var schema461 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
-var schema462 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
-function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate269;
+var schema453 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema454 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
+function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46881,7 +47034,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       data.include = [];
     }
     for (const key0 in data) {
-      if (!func36.call(schema461.properties, key0)) {
+      if (!func36.call(schema453.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -46946,7 +47099,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "events" || data2 === "customers" || data2 === "purchases" || data2 === "purchases_state" || data2 === "subscriptions" || data2 === "entitlements")) {
-      const err6 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema461.properties.type.enum } };
+      const err6 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema453.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err6];
       } else {
@@ -46965,7 +47118,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err8 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema461.properties.format.enum } };
+      const err8 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema453.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -46975,7 +47128,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.platform;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err9 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema461.properties.platform.type } };
+      const err9 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema453.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err9];
       } else {
@@ -46984,7 +47137,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err10 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema461.properties.platform.enum } };
+      const err10 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema453.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -46994,7 +47147,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.segment_id;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema461.properties.segment_id.type } };
+      const err11 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema453.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -47024,7 +47177,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data6 === "none" || data6 === "gzip")) {
-      const err14 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema461.properties.compression.enum } };
+      const err14 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema453.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -47081,7 +47234,7 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data9 === "event_id" || data9 === "properties")) {
-            const err18 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema462.enum } };
+            const err18 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -47131,23 +47284,23 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate268.errors = vErrors;
+  validate270.errors = vErrors;
   return errors === 0;
 }
-function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate269(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate268(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate268.errors : vErrors.concat(validate268.errors);
+  if (!validate270(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate270.errors : vErrors.concat(validate270.errors);
     errors = vErrors.length;
   }
-  validate267.errors = vErrors;
+  validate269.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate270;
-var schema463 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate272;
+var schema455 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate272(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47232,7 +47385,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema463.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema455.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -47255,8 +47408,8 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate264(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate264.errors : vErrors.concat(validate264.errors);
+          if (!validate266(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate266.errors : vErrors.concat(validate266.errors);
             errors = vErrors.length;
           }
         }
@@ -47321,11 +47474,11 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate270.errors = vErrors;
+  validate272.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate272;
-function validate272(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate274;
+function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47408,16 +47561,16 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate272.errors = vErrors;
+  validate274.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportList = validate273;
-var schema469 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema471 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
-var schema472 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
+var answerScheduledReportList = validate275;
+var schema461 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
+var schema463 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema464 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
 var pattern165 = new RegExp("^/v4/scheduled-reports/.+$", "u");
 var pattern166 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
-function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47630,7 +47783,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema471.properties, key0)) {
+      if (!func36.call(schema463.properties, key0)) {
         const err23 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -47652,7 +47805,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report")) {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema471.properties.object.enum } };
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema463.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -47802,7 +47955,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active")) {
-        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema471.properties.status.enum } };
+        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema463.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -47823,7 +47976,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "sandbox" || data7 === "production")) {
-        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema471.properties.environment.enum } };
+        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema463.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -47898,7 +48051,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema472.properties.type.enum } };
+                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema464.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err48];
                 } else {
@@ -48088,7 +48241,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema471.properties.cadence.enum } };
+        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema463.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -48100,7 +48253,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.weekday !== void 0) {
       let data18 = data.weekday;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema471.properties.weekday.type } };
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema463.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -48109,7 +48262,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema471.properties.weekday.enum } };
+        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema463.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -48121,7 +48274,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.day_of_month !== void 0) {
       let data19 = data.day_of_month;
       if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema471.properties.day_of_month.type } };
+        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema463.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err69];
         } else {
@@ -48162,7 +48315,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema471.properties.missed.enum } };
+        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema463.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err73];
         } else {
@@ -48183,7 +48336,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data21 === "shift" || data21 === "skip")) {
-        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema471.properties.on_dst_gap.enum } };
+        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema463.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err75];
         } else {
@@ -48204,7 +48357,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data22 === "first" || data22 === "both")) {
-        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema471.properties.on_dst_overlap.enum } };
+        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema463.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err77];
         } else {
@@ -48225,7 +48378,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema471.properties.format.enum } };
+        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema463.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err79];
         } else {
@@ -48257,7 +48410,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data25 === "events" || data25 === "customers" || data25 === "purchases" || data25 === "purchases_state" || data25 === "subscriptions" || data25 === "entitlements")) {
-        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema471.properties.type.enum } };
+        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema463.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
         } else {
@@ -48291,7 +48444,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data27 === "event_id" || data27 === "properties")) {
-            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema455.enum } };
+            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema447.enum } };
             if (vErrors === null) {
               vErrors = [err85];
             } else {
@@ -48319,10 +48472,10 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate274.errors = vErrors;
+  validate276.errors = vErrors;
   return errors === 0;
 }
-function validate273(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate275(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48407,7 +48560,7 @@ function validate273(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema469.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema461.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -48430,8 +48583,8 @@ function validate273(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate274(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate274.errors : vErrors.concat(validate274.errors);
+          if (!validate276(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate276.errors : vErrors.concat(validate276.errors);
             errors = vErrors.length;
           }
         }
@@ -48465,11 +48618,11 @@ function validate273(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate273.errors = vErrors;
+  validate275.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportsQuery = validate276;
-function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportsQuery = validate278;
+function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48560,14 +48713,14 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate276.errors = vErrors;
+  validate278.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReport = validate274;
-var v4CreateScheduledReportBody = validate277;
-var schema479 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
-var schema480 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
-function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReport = validate276;
+var v4CreateScheduledReportBody = validate279;
+var schema471 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema472 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
+function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48657,7 +48810,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema479.properties, key0)) {
+      if (!func36.call(schema471.properties, key0)) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -48782,7 +48935,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "draft" || data3 === "active")) {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema479.properties.status.enum } };
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema471.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -48803,7 +48956,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "sandbox" || data4 === "production")) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema479.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema471.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -48885,7 +49038,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema480.properties.type.enum } };
+                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema472.properties.type.enum } };
                   if (vErrors === null) {
                     vErrors = [err26];
                   } else {
@@ -49066,7 +49219,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema479.properties.cadence.enum } };
+      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema471.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err44];
       } else {
@@ -49076,7 +49229,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data12 = data.weekday;
     if (typeof data12 !== "string" && data12 !== null) {
-      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema479.properties.weekday.type } };
+      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema471.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -49085,7 +49238,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema479.properties.weekday.enum } };
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema471.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -49095,7 +49248,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data13 = data.day_of_month;
     if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema479.properties.day_of_month.type } };
+      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema471.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -49134,7 +49287,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema479.properties.missed.enum } };
+      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema471.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err51];
       } else {
@@ -49153,7 +49306,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data15 === "shift" || data15 === "skip")) {
-      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema479.properties.on_dst_gap.enum } };
+      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema471.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err53];
       } else {
@@ -49172,7 +49325,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data16 === "first" || data16 === "both")) {
-      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema479.properties.on_dst_overlap.enum } };
+      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema471.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err55];
       } else {
@@ -49191,7 +49344,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema479.properties.format.enum } };
+      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema471.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err57];
       } else {
@@ -49221,7 +49374,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data19 === "events" || data19 === "customers" || data19 === "purchases" || data19 === "purchases_state" || data19 === "subscriptions" || data19 === "entitlements")) {
-      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema479.properties.type.enum } };
+      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema471.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err60];
       } else {
@@ -49269,7 +49422,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data21 === "event_id" || data21 === "properties")) {
-            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema462.enum } };
+            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
             if (vErrors === null) {
               vErrors = [err63];
             } else {
@@ -49319,23 +49472,23 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate278.errors = vErrors;
+  validate280.errors = vErrors;
   return errors === 0;
 }
-function validate277(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate278(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate278.errors : vErrors.concat(validate278.errors);
+  if (!validate280(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate280.errors : vErrors.concat(validate280.errors);
     errors = vErrors.length;
   }
-  validate277.errors = vErrors;
+  validate279.errors = vErrors;
   return errors === 0;
 }
-var answerReportDestinationList = validate280;
-var schema482 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
-function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportDestinationList = validate282;
+var schema474 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
+function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49420,7 +49573,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports/destinations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema482.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema474.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -49486,7 +49639,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "target_integration")) {
-                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema472.properties.type.enum } };
+                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema464.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err14];
                 } else {
@@ -49589,11 +49742,11 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate280.errors = vErrors;
+  validate282.errors = vErrors;
   return errors === 0;
 }
-var v4GetScheduledReportPath = validate281;
-function validate281(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScheduledReportPath = validate283;
+function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49676,13 +49829,13 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate281.errors = vErrors;
+  validate283.errors = vErrors;
   return errors === 0;
 }
-var answerReportOperation = validate282;
-var schema487 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var answerReportOperation = validate284;
+var schema479 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
 var pattern171 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
-function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49746,7 +49899,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema487.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema479.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -49808,14 +49961,14 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate282.errors = vErrors;
+  validate284.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportRunList = validate283;
-var schema490 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var answerScheduledReportRunList = validate285;
+var schema482 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
 var pattern173 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema493 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
-function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema485 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49948,7 +50101,7 @@ function validate285(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema493.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema485.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -49960,7 +50113,7 @@ function validate285(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema493.properties.reason.type } };
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema485.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -50004,7 +50157,7 @@ function validate285(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema493.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema485.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -50086,10 +50239,10 @@ function validate285(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate285.errors = vErrors;
+  validate287.errors = vErrors;
   return errors === 0;
 }
-function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50266,7 +50419,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema490.properties, key0)) {
+      if (!func36.call(schema482.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -50288,7 +50441,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report_run")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema490.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema482.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -50375,7 +50528,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "scheduled" || data4 === "test")) {
-        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema490.properties.kind.enum } };
+        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema482.properties.kind.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -50387,7 +50540,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.slot !== void 0) {
       let data5 = data.slot;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema490.properties.slot.type } };
+        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema482.properties.slot.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -50492,7 +50645,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "pending" || data8 === "running" || data8 === "finished")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema490.properties.status.enum } };
+        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema482.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -50504,7 +50657,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.outcome !== void 0) {
       let data9 = data.outcome;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema490.properties.outcome.type } };
+        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema482.properties.outcome.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -50513,7 +50666,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "delivered" || data9 === "empty" || data9 === "withheld" || data9 === "failed" || data9 === "skipped" || data9 === null)) {
-        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema490.properties.outcome.enum } };
+        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema482.properties.outcome.enum } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -50525,7 +50678,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema490.properties.reason.type } };
+        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema482.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -50569,7 +50722,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.export_id !== void 0) {
       let data12 = data.export_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema490.properties.export_id.type } };
+        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema482.properties.export_id.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -50581,7 +50734,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rows !== void 0) {
       let data13 = data.rows;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema490.properties.rows.type } };
+        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema482.properties.rows.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -50656,8 +50809,8 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate285(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate285.errors : vErrors.concat(validate285.errors);
+          if (!validate287(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate287.errors : vErrors.concat(validate287.errors);
             errors = vErrors.length;
           }
         }
@@ -50775,10 +50928,10 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate284.errors = vErrors;
+  validate286.errors = vErrors;
   return errors === 0;
 }
-function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50887,8 +51040,8 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate284(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate284.errors : vErrors.concat(validate284.errors);
+          if (!validate286(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate286.errors : vErrors.concat(validate286.errors);
             errors = vErrors.length;
           }
         }
@@ -50953,12 +51106,12 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate283.errors = vErrors;
+  validate285.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportRunsQuery = validate288;
-var schema501 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
-function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportRunsQuery = validate290;
+var schema493 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51097,7 +51250,7 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema501.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema493.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -51188,11 +51341,11 @@ function validate288(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate288.errors = vErrors;
+  validate290.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunPath = validate289;
-function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunPath = validate291;
+function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51275,11 +51428,11 @@ function validate289(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate289.errors = vErrors;
+  validate291.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunBody = validate290;
-function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunBody = validate292;
+function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51415,16 +51568,16 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate290.errors = vErrors;
+  validate292.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationList = validate291;
-var schema506 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema508 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
-var schema509 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema510 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var answerIntegrationList = validate293;
+var schema498 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema500 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
+var schema501 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema502 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
 var pattern184 = new RegExp("^/v4/integrations/.+$", "u");
-function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51583,7 +51736,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema508.properties, key0)) {
+      if (!func36.call(schema500.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -51605,7 +51758,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema508.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema500.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -51692,7 +51845,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema509.enum } };
+        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema501.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -51713,7 +51866,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema510.enum } };
+        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema502.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -51871,7 +52024,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema508.properties.last_error_message.type } };
+        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema500.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -51947,7 +52100,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.held_since !== void 0) {
       let data14 = data.held_since;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema508.properties.held_since.type } };
+        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema500.properties.held_since.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -52011,7 +52164,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.next_probe_at !== void 0) {
       let data16 = data.next_probe_at;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema508.properties.next_probe_at.type } };
+        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema500.properties.next_probe_at.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -52049,10 +52202,10 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate292.errors = vErrors;
+  validate294.errors = vErrors;
   return errors === 0;
 }
-function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52137,7 +52290,7 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema506.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema498.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -52151,8 +52304,8 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate292(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate292.errors : vErrors.concat(validate292.errors);
+          if (!validate294(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate294.errors : vErrors.concat(validate294.errors);
             errors = vErrors.length;
           }
         }
@@ -52196,14 +52349,14 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate291.errors = vErrors;
+  validate293.errors = vErrors;
   return errors === 0;
 }
-var answerIntegration = validate292;
-var v4CreateIntegrationBody = validate294;
-var schema518 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema519 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
-function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegration = validate294;
+var v4CreateIntegrationBody = validate296;
+var schema510 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema511 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52298,7 +52451,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema518.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema510.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -52319,7 +52472,7 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema519.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema511.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -52337,24 +52490,24 @@ function validate295(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate295.errors = vErrors;
+  validate297.errors = vErrors;
   return errors === 0;
 }
-function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate295(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
+  if (!validate297(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
     errors = vErrors.length;
   }
-  validate294.errors = vErrors;
+  validate296.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationsMeta = validate297;
-var schema520 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema522 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
-function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationsMeta = validate299;
+var schema512 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema514 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52467,7 +52620,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema522.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema514.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -52492,7 +52645,7 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema509.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema501.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -52540,10 +52693,10 @@ function validate298(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate298.errors = vErrors;
+  validate300.errors = vErrors;
   return errors === 0;
 }
-function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52598,7 +52751,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema520.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema512.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -52619,7 +52772,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema520.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema512.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -52633,8 +52786,8 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate298(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate298.errors : vErrors.concat(validate298.errors);
+          if (!validate300(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate300.errors : vErrors.concat(validate300.errors);
             errors = vErrors.length;
           }
         }
@@ -52657,11 +52810,11 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate297.errors = vErrors;
+  validate299.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusPath = validate300;
-function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusPath = validate302;
+function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52744,12 +52897,12 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate300.errors = vErrors;
+  validate302.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusBody = validate301;
-var schema527 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
-function validate301(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusBody = validate303;
+var schema519 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52786,7 +52939,7 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema527.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema519.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -52824,17 +52977,17 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate301.errors = vErrors;
+  validate303.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationConfig = validate302;
-var schema528 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema530 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var answerIntegrationConfig = validate304;
+var schema520 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema522 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
 var pattern192 = new RegExp("^/v4/integrations/.+/config$", "u");
 var pattern193 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
 var pattern194 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern196 = new RegExp("^whsec_", "u");
-function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52921,7 +53074,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema528.properties, key0)) {
+      if (!func36.call(schema520.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -52943,7 +53096,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema528.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema520.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -53008,7 +53161,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema522.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema514.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -53055,7 +53208,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema530.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema522.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -53231,7 +53384,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema528.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema520.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -53303,13 +53456,13 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate302.errors = vErrors;
+  validate304.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationConfigBody = validate303;
-var schema534 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema536 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
-function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationConfigBody = validate305;
+var schema526 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema528 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53385,7 +53538,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema536.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema528.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -53626,7 +53779,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema534.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema526.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -53643,24 +53796,24 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate304.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate304(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate304.errors : vErrors.concat(validate304.errors);
+  if (!validate306(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate306.errors : vErrors.concat(validate306.errors);
     errors = vErrors.length;
   }
-  validate303.errors = vErrors;
+  validate305.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationTest = validate306;
-var schema538 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var answerIntegrationTest = validate308;
+var schema530 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
 var pattern199 = new RegExp("^/v4/integrations/.+/test$", "u");
-function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53742,7 +53895,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema538.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema530.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -53787,7 +53940,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema538.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema530.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -53851,7 +54004,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema538.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema530.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -53869,11 +54022,11 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate306.errors = vErrors;
+  validate308.errors = vErrors;
   return errors === 0;
 }
-var v4TestIntegrationBody = validate307;
-function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4TestIntegrationBody = validate309;
+function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53948,16 +54101,16 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate307.errors = vErrors;
+  validate309.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationDeliveryList = validate308;
+var answerIntegrationDeliveryList = validate310;
 var pattern201 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema543 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema544 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var schema535 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema536 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
 var pattern202 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema545 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
-function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema537 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54125,7 +54278,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema545.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema537.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -54157,7 +54310,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema545.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema537.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -54169,7 +54322,7 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema545.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema537.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -54187,10 +54340,10 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate310.errors = vErrors;
+  validate312.errors = vErrors;
   return errors === 0;
 }
-function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54340,7 +54493,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema543.properties, key0)) {
+      if (!func36.call(schema535.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -54362,7 +54515,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema543.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema535.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -54484,7 +54637,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema543.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema535.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -54505,7 +54658,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema543.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema535.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -54517,7 +54670,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema543.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema535.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -54538,7 +54691,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema544.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema536.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -54550,7 +54703,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema543.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema535.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -54559,7 +54712,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema543.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema535.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -54614,8 +54767,8 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data12.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate310(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate310.errors : vErrors.concat(validate310.errors);
+          if (!validate312(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate312.errors : vErrors.concat(validate312.errors);
             errors = vErrors.length;
           }
         }
@@ -54733,10 +54886,10 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate309.errors = vErrors;
+  validate311.errors = vErrors;
   return errors === 0;
 }
-function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54845,8 +54998,8 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate309(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate309.errors : vErrors.concat(validate309.errors);
+          if (!validate311(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate311.errors : vErrors.concat(validate311.errors);
             errors = vErrors.length;
           }
         }
@@ -54911,12 +55064,12 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate308.errors = vErrors;
+  validate310.errors = vErrors;
   return errors === 0;
 }
-var v4ListIntegrationDeliveriesQuery = validate313;
-var schema553 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
-function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListIntegrationDeliveriesQuery = validate315;
+var schema545 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55055,7 +55208,7 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema553.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema545.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -55332,12 +55485,12 @@ function validate313(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate313.errors = vErrors;
+  validate315.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationReplay = validate314;
-var schema554 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
-function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationReplay = validate316;
+var schema546 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55410,7 +55563,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema554.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema546.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -55453,7 +55606,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema554.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema546.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -55514,12 +55667,12 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate314.errors = vErrors;
+  validate316.errors = vErrors;
   return errors === 0;
 }
-var v4ReplayIntegrationDeliveriesBody = validate315;
-var schema556 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
-function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplayIntegrationDeliveriesBody = validate317;
+var schema548 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55751,7 +55904,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema556.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema548.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -55801,32 +55954,32 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate316.errors = vErrors;
+  validate318.errors = vErrors;
   return errors === 0;
 }
-function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate317(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate316(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate316.errors : vErrors.concat(validate316.errors);
+  if (!validate318(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate318.errors : vErrors.concat(validate318.errors);
     errors = vErrors.length;
   }
-  validate315.errors = vErrors;
+  validate317.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationList = validate318;
-var schema558 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema560 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema562 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var answerAutomationList = validate320;
+var schema550 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema552 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema554 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
 var pattern210 = new RegExp("^/v4/automations/.+$", "u");
-var schema563 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema564 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema565 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema567 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var schema555 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema556 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema557 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema559 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
 var pattern211 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
 var pattern212 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55921,7 +56074,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema567.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema559.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -55979,12 +56132,12 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate322.errors = vErrors;
+  validate324.errors = vErrors;
   return errors === 0;
 }
-var schema570 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var schema562 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
 var pattern214 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
-function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56088,7 +56241,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema570.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema562.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -56159,12 +56312,12 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate323.errors = vErrors;
+  validate325.errors = vErrors;
   return errors === 0;
 }
-var schema572 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
-var wrapper0 = { validate: validate321 };
-function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema564 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate323 };
+function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56194,10 +56347,10 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate325.errors = vErrors;
+  validate327.errors = vErrors;
   return errors === 0;
 }
-function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56301,7 +56454,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema572.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema564.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -56313,7 +56466,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema572.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema564.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -56458,8 +56611,8 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate325(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+      if (!validate327(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
         errors = vErrors.length;
       }
     }
@@ -56472,11 +56625,11 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate324.errors = vErrors;
+  validate326.errors = vErrors;
   return errors === 0;
 }
-var schema576 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
-function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema568 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56593,10 +56746,10 @@ function validate328(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate328.errors = vErrors;
+  validate330.errors = vErrors;
   return errors === 0;
 }
-function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56691,7 +56844,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema576.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema568.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -56714,8 +56867,8 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate328(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
+          if (!validate330(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
             errors = vErrors.length;
           }
         }
@@ -56730,14 +56883,14 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate325(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+      if (!validate327(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate325(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+      if (!validate327(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
         errors = vErrors.length;
       }
     }
@@ -56750,11 +56903,11 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate327.errors = vErrors;
+  validate329.errors = vErrors;
   return errors === 0;
 }
-var schema580 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
-function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema572 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56849,7 +57002,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema580.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema572.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -56898,12 +57051,12 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate332.errors = vErrors;
+  validate334.errors = vErrors;
   return errors === 0;
 }
-var schema582 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var schema574 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
 var pattern220 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
-function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57007,7 +57160,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema582.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema574.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57127,11 +57280,11 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate333.errors = vErrors;
+  validate335.errors = vErrors;
   return errors === 0;
 }
-var schema584 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
-function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema576 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57226,7 +57379,7 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema584.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema576.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57275,11 +57428,11 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate334.errors = vErrors;
+  validate336.errors = vErrors;
   return errors === 0;
 }
-var schema586 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
-function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema578 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57374,7 +57527,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema586.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema578.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57423,11 +57576,11 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate335.errors = vErrors;
+  validate337.errors = vErrors;
   return errors === 0;
 }
-var schema588 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
-function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema580 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57531,7 +57684,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema588.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema580.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57574,7 +57727,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema588.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema580.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -57621,11 +57774,11 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate336.errors = vErrors;
+  validate338.errors = vErrors;
   return errors === 0;
 }
-var schema590 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
-function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema582 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57729,7 +57882,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema590.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema582.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57791,11 +57944,11 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate337.errors = vErrors;
+  validate339.errors = vErrors;
   return errors === 0;
 }
-var schema592 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
-function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema584 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57881,7 +58034,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema592.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema584.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -57899,10 +58052,10 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate338.errors = vErrors;
+  validate340.errors = vErrors;
   return errors === 0;
 }
-function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57910,58 +58063,58 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate322(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_until") {
-        if (!validate323(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate323.errors : vErrors.concat(validate323.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_for_event") {
         if (!validate324(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate324.errors : vErrors.concat(validate324.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "wait_until") {
+        if (!validate325(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
+        if (!validate326(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate326.errors : vErrors.concat(validate326.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "branch") {
-        if (!validate327(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
+        if (!validate329(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate329.errors : vErrors.concat(validate329.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
-        if (!validate332(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate332.errors : vErrors.concat(validate332.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate333(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate333.errors : vErrors.concat(validate333.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
         if (!validate334(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate334.errors : vErrors.concat(validate334.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "email") {
         if (!validate335(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate335.errors : vErrors.concat(validate335.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "push") {
         if (!validate336(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate336.errors : vErrors.concat(validate336.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "screen") {
         if (!validate337(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate337.errors : vErrors.concat(validate337.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate338(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate338.errors : vErrors.concat(validate338.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate339(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate339.errors : vErrors.concat(validate339.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate340(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
           errors = vErrors.length;
         }
       } else {
@@ -57991,10 +58144,10 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate321.errors = vErrors;
+  validate323.errors = vErrors;
   return errors === 0;
 }
-function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58076,7 +58229,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema563.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema555.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -58088,7 +58241,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema564.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema556.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -58097,7 +58250,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema564.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema556.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58185,7 +58338,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema565.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema557.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -58263,7 +58416,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema563.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema555.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -58277,8 +58430,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len1 = data10.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate321(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate321.errors : vErrors.concat(validate321.errors);
+          if (!validate323(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate323.errors : vErrors.concat(validate323.errors);
             errors = vErrors.length;
           }
         }
@@ -58368,7 +58521,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema563.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema555.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -58407,10 +58560,10 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate320.errors = vErrors;
+  validate322.errors = vErrors;
   return errors === 0;
 }
-function validate319(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58510,7 +58663,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema560.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema552.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58628,7 +58781,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema562.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema554.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -58638,8 +58791,8 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate320(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate320.errors : vErrors.concat(validate320.errors);
+      if (!validate322(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
         errors = vErrors.length;
       }
     }
@@ -58684,10 +58837,10 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate319.errors = vErrors;
+  validate321.errors = vErrors;
   return errors === 0;
 }
-function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58772,7 +58925,7 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema558.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema550.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -58795,8 +58948,8 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate319(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate319.errors : vErrors.concat(validate319.errors);
+          if (!validate321(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate321.errors : vErrors.concat(validate321.errors);
             errors = vErrors.length;
           }
         }
@@ -58861,16 +59014,16 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate318.errors = vErrors;
+  validate320.errors = vErrors;
   return errors === 0;
 }
-var answerAutomation = validate319;
-var v4CreateAutomationBody = validate353;
-var schema597 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema598 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema599 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema601 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomation = validate321;
+var v4CreateAutomationBody = validate355;
+var schema589 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema590 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema591 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema593 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58974,7 +59127,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema601.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema593.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59041,11 +59194,11 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate357.errors = vErrors;
+  validate359.errors = vErrors;
   return errors === 0;
 }
-var schema604 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema596 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59158,7 +59311,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema604.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema596.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -59247,12 +59400,12 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate358.errors = vErrors;
+  validate360.errors = vErrors;
   return errors === 0;
 }
-var schema606 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate356 };
-function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema598 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate358 };
+function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59321,10 +59474,10 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate360.errors = vErrors;
+  validate362.errors = vErrors;
   return errors === 0;
 }
-function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59437,7 +59590,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema606.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema598.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -59449,7 +59602,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema606.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema598.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -59660,8 +59813,8 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate360(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
+      if (!validate362(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
         errors = vErrors.length;
       }
     }
@@ -59674,11 +59827,11 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate359.errors = vErrors;
+  validate361.errors = vErrors;
   return errors === 0;
 }
-var schema610 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema602 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59782,7 +59935,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema610.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema602.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59860,14 +60013,14 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate360(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
+      if (!validate362(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate360(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
+      if (!validate362(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
         errors = vErrors.length;
       }
     }
@@ -59880,11 +60033,11 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate362.errors = vErrors;
+  validate364.errors = vErrors;
   return errors === 0;
 }
-var schema612 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema604 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59988,7 +60141,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema612.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema604.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60046,11 +60199,11 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate366.errors = vErrors;
+  validate368.errors = vErrors;
   return errors === 0;
 }
-var schema614 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate367(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema606 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60163,7 +60316,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema614.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema606.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -60310,11 +60463,11 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate367.errors = vErrors;
+  validate369.errors = vErrors;
   return errors === 0;
 }
-var schema616 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema608 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60418,7 +60571,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema616.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema608.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60476,11 +60629,11 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate368.errors = vErrors;
+  validate370.errors = vErrors;
   return errors === 0;
 }
-var schema618 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema610 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60584,7 +60737,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema618.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema610.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60642,11 +60795,11 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate369.errors = vErrors;
+  validate371.errors = vErrors;
   return errors === 0;
 }
-var schema620 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema612 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60759,7 +60912,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema620.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema612.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -60811,7 +60964,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema620.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema612.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -60867,11 +61020,11 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate370.errors = vErrors;
+  validate372.errors = vErrors;
   return errors === 0;
 }
-var schema622 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema614 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate373(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60984,7 +61137,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema622.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema614.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -61064,11 +61217,11 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate371.errors = vErrors;
+  validate373.errors = vErrors;
   return errors === 0;
 }
-var schema624 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema616 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate374(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61163,7 +61316,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema624.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema616.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -61181,10 +61334,10 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate372.errors = vErrors;
+  validate374.errors = vErrors;
   return errors === 0;
 }
-function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61192,58 +61345,58 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
-        if (!validate357(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_until") {
-        if (!validate358(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_for_event") {
         if (!validate359(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
           errors = vErrors.length;
         }
+      } else if (tag0 === "wait_until") {
+        if (!validate360(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
+        if (!validate361(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
+          errors = vErrors.length;
+        }
       } else if (tag0 === "branch") {
-        if (!validate362(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
+        if (!validate364(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
-        if (!validate366(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "email") {
-        if (!validate367(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate367.errors : vErrors.concat(validate367.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "push") {
         if (!validate368(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "email") {
         if (!validate369(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate369.errors : vErrors.concat(validate369.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "push") {
         if (!validate370(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate370.errors : vErrors.concat(validate370.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "set_property") {
+      } else if (tag0 === "screen") {
         if (!validate371(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate371.errors : vErrors.concat(validate371.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "exit") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate372(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate372.errors : vErrors.concat(validate372.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "set_property") {
+        if (!validate373(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate373.errors : vErrors.concat(validate373.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "exit") {
+        if (!validate374(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate374.errors : vErrors.concat(validate374.errors);
           errors = vErrors.length;
         }
       } else {
@@ -61273,10 +61426,10 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate356.errors = vErrors;
+  validate358.errors = vErrors;
   return errors === 0;
 }
-function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61306,7 +61459,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema598.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema590.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -61315,7 +61468,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema598.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema590.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -61435,7 +61588,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema599.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema591.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -61592,7 +61745,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema598.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema590.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -61659,8 +61812,8 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate356(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
+            if (!validate358(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
               errors = vErrors.length;
             }
           }
@@ -61782,7 +61935,7 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema598.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema590.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -61819,10 +61972,10 @@ function validate355(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate355.errors = vErrors;
+  validate357.errors = vErrors;
   return errors === 0;
 }
-function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61949,7 +62102,7 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema597.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema589.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -61959,8 +62112,8 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate355(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
+      if (!validate357(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
         errors = vErrors.length;
       }
     }
@@ -61973,22 +62126,22 @@ function validate354(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate354.errors = vErrors;
+  validate356.errors = vErrors;
   return errors === 0;
 }
-function validate353(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate354(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate354.errors : vErrors.concat(validate354.errors);
+  if (!validate356(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
     errors = vErrors.length;
   }
-  validate353.errors = vErrors;
+  validate355.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate387;
-function validate387(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate389;
+function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62071,12 +62224,12 @@ function validate387(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate387.errors = vErrors;
+  validate389.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationStatusBody = validate388;
-var schema629 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate388(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate390;
+var schema621 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62113,7 +62266,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema629.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema621.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -62131,13 +62284,13 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate388.errors = vErrors;
+  validate390.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate389;
-var schema630 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var answerAutomationBacktest = validate391;
+var schema622 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
 var pattern244 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62224,7 +62377,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema630.properties, key0)) {
+      if (!func36.call(schema622.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -62246,7 +62399,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema630.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema622.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -62759,11 +62912,11 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate389.errors = vErrors;
+  validate391.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate390;
-function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate392;
+function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62842,8 +62995,8 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate355(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
+      if (!validate357(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
         errors = vErrors.length;
       }
     }
@@ -62856,27 +63009,27 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate391.errors = vErrors;
+  validate393.errors = vErrors;
   return errors === 0;
 }
-function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate391(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
+  if (!validate393(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate393.errors : vErrors.concat(validate393.errors);
     errors = vErrors.length;
   }
-  validate390.errors = vErrors;
+  validate392.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate394;
+var answerAutomationRunList = validate396;
 var pattern247 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema637 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema641 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema642 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var schema629 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema633 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema634 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
 var pattern248 = new RegExp("^/v4/automation-runs/.+$", "u");
-function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63003,10 +63156,10 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate396.errors = vErrors;
+  validate398.errors = vErrors;
   return errors === 0;
 }
-function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate397(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63147,7 +63300,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema637.properties, key0)) {
+      if (!func36.call(schema629.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -63169,7 +63322,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema637.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema629.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -63279,7 +63432,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema637.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema629.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -63289,8 +63442,8 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate396(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+      if (!validate398(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
         errors = vErrors.length;
       }
     }
@@ -63306,7 +63459,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema641.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema633.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -63318,7 +63471,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema642.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema634.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -63330,7 +63483,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema637.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema629.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -63374,7 +63527,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema637.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema629.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -63487,10 +63640,10 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate395.errors = vErrors;
+  validate397.errors = vErrors;
   return errors === 0;
 }
-function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63599,8 +63752,8 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate395(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate395.errors : vErrors.concat(validate395.errors);
+          if (!validate397(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate397.errors : vErrors.concat(validate397.errors);
             errors = vErrors.length;
           }
         }
@@ -63665,12 +63818,12 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate394.errors = vErrors;
+  validate396.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate399;
-var schema649 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate399(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate401;
+var schema641 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63809,7 +63962,7 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema649.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema641.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -63944,14 +64097,14 @@ function validate399(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate399.errors = vErrors;
+  validate401.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunDetail = validate400;
-var schema650 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema658 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema663 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate402;
+var schema642 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema650 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema655 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64101,7 +64254,7 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema663.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema655.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -64119,10 +64272,10 @@ function validate403(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate403.errors = vErrors;
+  validate405.errors = vErrors;
   return errors === 0;
 }
-function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64227,7 +64380,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema658.properties, key0)) {
+      if (!func36.call(schema650.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -64271,7 +64424,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema658.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema650.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -64292,7 +64445,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema658.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema650.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -64304,7 +64457,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema658.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema650.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -64454,7 +64607,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema658.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema650.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -64468,8 +64621,8 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate403(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate403.errors : vErrors.concat(validate403.errors);
+          if (!validate405(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate405.errors : vErrors.concat(validate405.errors);
             errors = vErrors.length;
           }
         }
@@ -64492,10 +64645,10 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate402.errors = vErrors;
+  validate404.errors = vErrors;
   return errors === 0;
 }
-function validate400(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64645,7 +64798,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema650.properties, key0)) {
+      if (!func36.call(schema642.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -64667,7 +64820,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema650.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema642.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -64777,7 +64930,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema650.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema642.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -64787,8 +64940,8 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate396(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
+      if (!validate398(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
         errors = vErrors.length;
       }
     }
@@ -64804,7 +64957,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema641.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema633.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -64816,7 +64969,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema642.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema634.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -64828,7 +64981,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema650.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema642.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -64872,7 +65025,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema650.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema642.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -64981,8 +65134,8 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate402(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate402.errors : vErrors.concat(validate402.errors);
+          if (!validate404(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate404.errors : vErrors.concat(validate404.errors);
             errors = vErrors.length;
           }
         }
@@ -65005,12 +65158,12 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate400.errors = vErrors;
+  validate402.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate395;
-var v4ReplayAutomationRunBody = validate406;
-function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate397;
+var v4ReplayAutomationRunBody = validate408;
+function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65075,14 +65228,14 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate406.errors = vErrors;
+  validate408.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate407;
-var schema667 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema669 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var answerPushList = validate409;
+var schema659 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema661 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
 var pattern265 = new RegExp("^/v4/pushes/.+$", "u");
-function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate410(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65196,7 +65349,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema669.properties, key0)) {
+      if (!func36.call(schema661.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -65218,7 +65371,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema669.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema661.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -65358,7 +65511,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema669.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema661.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -65381,7 +65534,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema669.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema661.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -65470,7 +65623,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema669.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema661.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -65550,10 +65703,10 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate408.errors = vErrors;
+  validate410.errors = vErrors;
   return errors === 0;
 }
-function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate409(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65638,7 +65791,7 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema667.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema659.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -65661,8 +65814,8 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate408(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate408.errors : vErrors.concat(validate408.errors);
+          if (!validate410(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate410.errors : vErrors.concat(validate410.errors);
             errors = vErrors.length;
           }
         }
@@ -65727,13 +65880,13 @@ function validate407(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate407.errors = vErrors;
+  validate409.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate408;
-var v4CreatePushBody = validate410;
-var schema678 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate411(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate410;
+var v4CreatePushBody = validate412;
+var schema670 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65893,7 +66046,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema678.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema670.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -65923,7 +66076,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema678.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema670.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -66036,7 +66189,7 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema678.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema670.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -66064,22 +66217,22 @@ function validate411(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate411.errors = vErrors;
+  validate413.errors = vErrors;
   return errors === 0;
 }
-function validate410(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate412(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate411(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate411.errors : vErrors.concat(validate411.errors);
+  if (!validate413(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate413.errors : vErrors.concat(validate413.errors);
     errors = vErrors.length;
   }
-  validate410.errors = vErrors;
+  validate412.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate413;
-function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate415;
+function validate415(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66162,15 +66315,15 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate413.errors = vErrors;
+  validate415.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate414;
-var schema683 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema684 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var answerProjectSettings = validate416;
+var schema675 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema676 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
 var pattern271 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
 var pattern272 = new RegExp("^https://\\S+$", "u");
-function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate416(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66270,7 +66423,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema683.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema675.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -66291,7 +66444,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema683.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema675.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -66400,7 +66553,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema684.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema676.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -66432,7 +66585,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema684.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema676.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -66470,12 +66623,12 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate414.errors = vErrors;
+  validate416.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate415;
-var schema688 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate416(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate417;
+var schema680 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66534,7 +66687,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema688.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema680.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -66575,7 +66728,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema688.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema680.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -66622,24 +66775,24 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate416.errors = vErrors;
+  validate418.errors = vErrors;
   return errors === 0;
 }
-function validate415(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate417(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate416(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate416.errors : vErrors.concat(validate416.errors);
+  if (!validate418(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate418.errors : vErrors.concat(validate418.errors);
     errors = vErrors.length;
   }
-  validate415.errors = vErrors;
+  validate417.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate418;
-var schema690 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var answerRegeneratedSecret = validate420;
+var schema682 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
 var pattern276 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66694,7 +66847,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema690.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema682.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -66715,7 +66868,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema690.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema682.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -66755,14 +66908,14 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate418.errors = vErrors;
+  validate420.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate419;
-var schema701 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema692 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema693 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate421;
+var schema693 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema684 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema685 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66885,7 +67038,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema692.properties, key0)) {
+      if (!func36.call(schema684.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -66907,7 +67060,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema692.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema684.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -66928,7 +67081,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema692.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema684.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -66949,7 +67102,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema692.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema684.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -67005,7 +67158,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -67017,7 +67170,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -67029,7 +67182,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -67041,7 +67194,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -67053,7 +67206,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -67065,7 +67218,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -67083,11 +67236,11 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate420.errors = vErrors;
+  validate422.errors = vErrors;
   return errors === 0;
 }
-var schema699 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
-function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema691 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67178,7 +67331,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema699.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema691.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -67199,7 +67352,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema699.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema691.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -67220,7 +67373,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema699.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema691.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -67254,7 +67407,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema693.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -67266,7 +67419,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema699.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema691.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -67284,10 +67437,10 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate422.errors = vErrors;
+  validate424.errors = vErrors;
   return errors === 0;
 }
-function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67295,8 +67448,8 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate420(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate420.errors : vErrors.concat(validate420.errors);
+  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -67305,8 +67458,8 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
+  if (!validate424(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate424.errors : vErrors.concat(validate424.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -67415,7 +67568,7 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema701.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema693.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -67436,7 +67589,7 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema701.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema693.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -67457,7 +67610,7 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema701.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema693.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -67559,12 +67712,12 @@ function validate419(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate419.errors = vErrors;
+  validate421.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate424;
-var schema702 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate426;
+var schema694 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67601,7 +67754,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema702.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema694.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -67619,22 +67772,22 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate424.errors = vErrors;
+  validate426.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate425;
-var schema704 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema705 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema707 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema715 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema717 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate427;
+var schema696 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema697 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema699 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema707 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema709 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema704.properties, key0)) {
+      if (!func36.call(schema696.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -67658,7 +67811,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -67699,7 +67852,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -67740,7 +67893,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema707.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -67781,7 +67934,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -67822,7 +67975,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema707.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -67863,7 +68016,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -67904,7 +68057,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -67945,7 +68098,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema707.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -67986,7 +68139,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -68027,7 +68180,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema705.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -68068,7 +68221,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema715.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema707.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -68109,7 +68262,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema707.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -68150,7 +68303,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema717.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -68191,7 +68344,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema717.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -68232,7 +68385,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema717.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -68273,7 +68426,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema717.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -68320,25 +68473,25 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate426.errors = vErrors;
+  validate428.errors = vErrors;
   return errors === 0;
 }
-function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate426(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate426.errors : vErrors.concat(validate426.errors);
+  if (!validate428(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate428.errors : vErrors.concat(validate428.errors);
     errors = vErrors.length;
   }
-  validate425.errors = vErrors;
+  validate427.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate428;
-var schema721 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema725 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema726 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate429(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate430;
+var schema713 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema717 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema718 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68443,7 +68596,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema725.properties, key0)) {
+      if (!func36.call(schema717.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -68465,7 +68618,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema726.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema718.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -68791,7 +68944,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema725.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema717.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -68835,7 +68988,7 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema725.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema717.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -68873,10 +69026,10 @@ function validate429(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate429.errors = vErrors;
+  validate431.errors = vErrors;
   return errors === 0;
 }
-function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68958,7 +69111,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema721.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema713.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -68979,7 +69132,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema721.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema713.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69086,8 +69239,8 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate429(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate429.errors : vErrors.concat(validate429.errors);
+          if (!validate431(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate431.errors : vErrors.concat(validate431.errors);
             errors = vErrors.length;
           }
         }
@@ -69110,12 +69263,12 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate428.errors = vErrors;
+  validate430.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate431;
-var schema729 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate433;
+var schema721 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69187,7 +69340,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema729.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema721.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -69205,17 +69358,17 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate431.errors = vErrors;
+  validate433.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate432;
-var schema730 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema732 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema733 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema734 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var answerAlertList = validate434;
+var schema722 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema724 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema725 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema726 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
 var pattern282 = new RegExp("^/v4/alerts/.+$", "u");
-var schema738 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema730 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69328,7 +69481,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema738.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema730.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -69349,7 +69502,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema738.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema730.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -69393,7 +69546,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema738.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema730.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -69474,10 +69627,10 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate434.errors = vErrors;
+  validate436.errors = vErrors;
   return errors === 0;
 }
-function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69609,7 +69762,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema732.properties, key0)) {
+      if (!func36.call(schema724.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -69631,7 +69784,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema732.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema724.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -69696,7 +69849,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema733.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema725.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -69717,7 +69870,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema734.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema726.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -69779,7 +69932,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema732.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema724.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -69813,7 +69966,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema732.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema724.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -69835,7 +69988,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema732.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema724.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -69858,7 +70011,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema732.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema724.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -70007,8 +70160,8 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate434(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate434.errors : vErrors.concat(validate434.errors);
+          if (!validate436(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate436.errors : vErrors.concat(validate436.errors);
             errors = vErrors.length;
           }
         }
@@ -70031,10 +70184,10 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate433.errors = vErrors;
+  validate435.errors = vErrors;
   return errors === 0;
 }
-function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70119,7 +70272,7 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema730.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema722.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -70142,8 +70295,8 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate433(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate433.errors : vErrors.concat(validate433.errors);
+          if (!validate435(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
             errors = vErrors.length;
           }
         }
@@ -70208,13 +70361,13 @@ function validate432(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate432.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate437;
-var schema744 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema745 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate439;
+var schema736 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema737 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70324,7 +70477,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema744.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema736.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70374,7 +70527,7 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema745.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema737.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -70425,22 +70578,22 @@ function validate437(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate437.errors = vErrors;
+  validate439.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate438;
-var schema746 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema748 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema749 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var answerNotificationChannelList = validate440;
+var schema738 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema740 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema741 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
 var pattern289 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema750 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var schema742 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema750.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema742.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -70480,7 +70633,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema733.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema725.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -70509,10 +70662,10 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate440.errors = vErrors;
+  validate442.errors = vErrors;
   return errors === 0;
 }
-function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70626,7 +70779,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema748.properties, key0)) {
+      if (!func36.call(schema740.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -70648,7 +70801,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema748.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema740.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -70724,7 +70877,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema749.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema741.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -70734,8 +70887,8 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate440(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate440.errors : vErrors.concat(validate440.errors);
+      if (!validate442(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate442.errors : vErrors.concat(validate442.errors);
         errors = vErrors.length;
       }
     }
@@ -70841,7 +70994,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema748.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema740.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -70943,10 +71096,10 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate439.errors = vErrors;
+  validate441.errors = vErrors;
   return errors === 0;
 }
-function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71031,7 +71184,7 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema746.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema738.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71054,8 +71207,8 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate439(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate439.errors : vErrors.concat(validate439.errors);
+          if (!validate441(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate441.errors : vErrors.concat(validate441.errors);
             errors = vErrors.length;
           }
         }
@@ -71120,19 +71273,19 @@ function validate438(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate438.errors = vErrors;
+  validate440.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate439;
-var v4CreateNotificationChannelBody = validate443;
-var schema760 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema761 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate441;
+var v4CreateNotificationChannelBody = validate445;
+var schema752 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema753 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate447(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema761.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema753.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -71179,7 +71332,7 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema745.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema737.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -71240,10 +71393,10 @@ function validate445(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate445.errors = vErrors;
+  validate447.errors = vErrors;
   return errors === 0;
 }
-function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71338,7 +71491,7 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema760.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema752.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -71348,8 +71501,8 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate445(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate445.errors : vErrors.concat(validate445.errors);
+      if (!validate447(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate447.errors : vErrors.concat(validate447.errors);
         errors = vErrors.length;
       }
     }
@@ -71416,22 +71569,22 @@ function validate444(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate444.errors = vErrors;
+  validate446.errors = vErrors;
   return errors === 0;
 }
-function validate443(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate444(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate444.errors : vErrors.concat(validate444.errors);
+  if (!validate446(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate446.errors : vErrors.concat(validate446.errors);
     errors = vErrors.length;
   }
-  validate443.errors = vErrors;
+  validate445.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate448;
-function validate448(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate450;
+function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71514,13 +71667,13 @@ function validate448(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate448.errors = vErrors;
+  validate450.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate449;
-var schema765 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var answerNotificationChannelTest = validate451;
+var schema757 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
 var pattern296 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71602,7 +71755,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema765.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema757.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71647,7 +71800,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema765.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema757.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -71711,7 +71864,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema765.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema757.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -71729,12 +71882,12 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate449.errors = vErrors;
+  validate451.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate450;
-var schema766 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate452;
+var schema758 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71816,7 +71969,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema766.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema758.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71837,7 +71990,7 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema766.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema758.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -71961,12 +72114,12 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate450.errors = vErrors;
+  validate452.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate451;
-var schema768 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate453;
+var schema760 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72048,7 +72201,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema768.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema760.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -72069,7 +72222,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema768.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema760.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72370,11 +72523,11 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate451.errors = vErrors;
+  validate453.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate452;
-function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate454;
+function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72461,12 +72614,12 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate452.errors = vErrors;
+  validate454.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate453;
-var schema772 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate455;
+var schema764 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72521,7 +72674,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema772.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema764.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -72542,7 +72695,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema772.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema764.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -72563,7 +72716,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema772.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema764.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -72581,16 +72734,16 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate453.errors = vErrors;
+  validate455.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate454;
-var schema773 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema775 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var answerAuditEntryList = validate456;
+var schema765 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema767 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
 var pattern300 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema777 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema778 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema769 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema770 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72636,7 +72789,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema778.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema770.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -72648,7 +72801,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema777.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema769.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -72666,10 +72819,10 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate456.errors = vErrors;
+  validate458.errors = vErrors;
   return errors === 0;
 }
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate457(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72783,7 +72936,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema775.properties, key0)) {
+      if (!func36.call(schema767.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -72805,7 +72958,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema775.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema767.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -72890,8 +73043,8 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate456(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
+      if (!validate458(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate458.errors : vErrors.concat(validate458.errors);
         errors = vErrors.length;
       }
     }
@@ -72942,7 +73095,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema775.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema767.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -72954,7 +73107,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema775.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema767.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -72966,7 +73119,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema775.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema767.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -72978,7 +73131,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema775.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema767.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -72990,7 +73143,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema775.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema767.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -73008,10 +73161,10 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate455.errors = vErrors;
+  validate457.errors = vErrors;
   return errors === 0;
 }
-function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73096,7 +73249,7 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema773.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema765.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -73119,8 +73272,8 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate455(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate455.errors : vErrors.concat(validate455.errors);
+          if (!validate457(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate457.errors : vErrors.concat(validate457.errors);
             errors = vErrors.length;
           }
         }
@@ -73185,12 +73338,12 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate454.errors = vErrors;
+  validate456.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate459;
-var schema782 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate461;
+var schema774 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73533,7 +73686,7 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema782.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema774.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -73668,15 +73821,15 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate459.errors = vErrors;
+  validate461.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate460;
-var schema783 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "reason": { "type": "string", "enum": ["billing_error"] }, "is_voluntary": { "type": "boolean" }, "is_discounted": { "type": "boolean" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var validateEventInput = validate462;
+var schema775 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern303 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern304 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern306 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73709,7 +73862,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema783.properties, key0)) {
+      if (!func36.call(schema775.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -73962,7 +74115,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema783.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema775.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -74126,68 +74279,65 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.reason !== void 0) {
-      let data12 = data.reason;
-      if (typeof data12 !== "string") {
-        const err44 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err44];
-        } else {
-          vErrors.push(err44);
-        }
-        errors++;
-      }
-      if (!(data12 === "billing_error")) {
-        const err45 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema783.properties.reason.enum } };
-        if (vErrors === null) {
-          vErrors = [err45];
-        } else {
-          vErrors.push(err45);
-        }
-        errors++;
-      }
-    }
-    if (data.is_voluntary !== void 0) {
-      if (typeof data.is_voluntary !== "boolean") {
-        const err46 = { instancePath: instancePath + "/is_voluntary", schemaPath: "#/properties/is_voluntary/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err46];
-        } else {
-          vErrors.push(err46);
-        }
-        errors++;
-      }
-    }
-    if (data.is_discounted !== void 0) {
-      if (typeof data.is_discounted !== "boolean") {
-        const err47 = { instancePath: instancePath + "/is_discounted", schemaPath: "#/properties/is_discounted/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err47];
-        } else {
-          vErrors.push(err47);
-        }
-        errors++;
-      }
-    }
     if (data.transaction !== void 0) {
-      let data15 = data.transaction;
-      if (data15 && typeof data15 == "object" && !Array.isArray(data15)) {
-        for (const key1 in data15) {
+      let data12 = data.transaction;
+      if (data12 && typeof data12 == "object" && !Array.isArray(data12)) {
+        for (const key1 in data12) {
           if (!(key1 === "transaction_id" || key1 === "original_transaction_id" || key1 === "transaction_date" || key1 === "expires_at" || key1 === "grace_period_expires_at")) {
-            const err48 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            const err44 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
             if (vErrors === null) {
-              vErrors = [err48];
+              vErrors = [err44];
             } else {
-              vErrors.push(err48);
+              vErrors.push(err44);
             }
             errors++;
           }
         }
-        if (data15.transaction_id !== void 0) {
-          let data16 = data15.transaction_id;
-          if (typeof data16 === "string") {
-            if (func2(data16) > 255) {
-              const err49 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data12.transaction_id !== void 0) {
+          let data13 = data12.transaction_id;
+          if (typeof data13 === "string") {
+            if (func2(data13) > 255) {
+              const err45 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err45];
+              } else {
+                vErrors.push(err45);
+              }
+              errors++;
+            }
+            if (!formats4(data13)) {
+              const err46 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+          } else {
+            const err47 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err47];
+            } else {
+              vErrors.push(err47);
+            }
+            errors++;
+          }
+        }
+        if (data12.original_transaction_id !== void 0) {
+          let data14 = data12.original_transaction_id;
+          if (typeof data14 === "string") {
+            if (func2(data14) > 255) {
+              const err48 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err48];
+              } else {
+                vErrors.push(err48);
+              }
+              errors++;
+            }
+            if (!formats4(data14)) {
+              const err49 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err49];
               } else {
@@ -74195,39 +74345,43 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data16)) {
-              const err50 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err50];
-              } else {
-                vErrors.push(err50);
-              }
-              errors++;
-            }
           } else {
-            const err51 = { instancePath: instancePath + "/transaction/transaction_id", schemaPath: "input:EventTransactionInput/properties/transaction_id/type", keyword: "type", params: { type: "string" } };
+            const err50 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err51];
+              vErrors = [err50];
             } else {
-              vErrors.push(err51);
+              vErrors.push(err50);
             }
             errors++;
           }
         }
-        if (data15.original_transaction_id !== void 0) {
-          let data17 = data15.original_transaction_id;
-          if (typeof data17 === "string") {
-            if (func2(data17) > 255) {
-              const err52 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data12.transaction_date !== void 0) {
+          let data15 = data12.transaction_date;
+          if (typeof data15 === "string") {
+            if (!formats0(data15)) {
+              const err51 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
-                vErrors = [err52];
+                vErrors = [err51];
               } else {
-                vErrors.push(err52);
+                vErrors.push(err51);
               }
               errors++;
             }
-            if (!formats4(data17)) {
-              const err53 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/format", keyword: "format", params: { format: "text" } };
+          } else {
+            const err52 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err52];
+            } else {
+              vErrors.push(err52);
+            }
+            errors++;
+          }
+        }
+        if (data12.expires_at !== void 0) {
+          let data16 = data12.expires_at;
+          if (typeof data16 === "string") {
+            if (!formats0(data16)) {
+              const err53 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err53];
               } else {
@@ -74236,7 +74390,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err54 = { instancePath: instancePath + "/transaction/original_transaction_id", schemaPath: "input:EventTransactionInput/properties/original_transaction_id/type", keyword: "type", params: { type: "string" } };
+            const err54 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err54];
             } else {
@@ -74245,11 +74399,11 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data15.transaction_date !== void 0) {
-          let data18 = data15.transaction_date;
-          if (typeof data18 === "string") {
-            if (!formats0(data18)) {
-              const err55 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/format", keyword: "format", params: { format: "date-time" } };
+        if (data12.grace_period_expires_at !== void 0) {
+          let data17 = data12.grace_period_expires_at;
+          if (typeof data17 === "string") {
+            if (!formats0(data17)) {
+              const err55 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
               if (vErrors === null) {
                 vErrors = [err55];
               } else {
@@ -74258,7 +74412,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
           } else {
-            const err56 = { instancePath: instancePath + "/transaction/transaction_date", schemaPath: "input:EventTransactionInput/properties/transaction_date/type", keyword: "type", params: { type: "string" } };
+            const err56 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
               vErrors = [err56];
             } else {
@@ -74267,65 +74421,61 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
-        if (data15.expires_at !== void 0) {
-          let data19 = data15.expires_at;
-          if (typeof data19 === "string") {
-            if (!formats0(data19)) {
-              const err57 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/format", keyword: "format", params: { format: "date-time" } };
-              if (vErrors === null) {
-                vErrors = [err57];
-              } else {
-                vErrors.push(err57);
-              }
-              errors++;
-            }
-          } else {
-            const err58 = { instancePath: instancePath + "/transaction/expires_at", schemaPath: "input:EventTransactionInput/properties/expires_at/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err58];
-            } else {
-              vErrors.push(err58);
-            }
-            errors++;
-          }
-        }
-        if (data15.grace_period_expires_at !== void 0) {
-          let data20 = data15.grace_period_expires_at;
-          if (typeof data20 === "string") {
-            if (!formats0(data20)) {
-              const err59 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/format", keyword: "format", params: { format: "date-time" } };
-              if (vErrors === null) {
-                vErrors = [err59];
-              } else {
-                vErrors.push(err59);
-              }
-              errors++;
-            }
-          } else {
-            const err60 = { instancePath: instancePath + "/transaction/grace_period_expires_at", schemaPath: "input:EventTransactionInput/properties/grace_period_expires_at/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err60];
-            } else {
-              vErrors.push(err60);
-            }
-            errors++;
-          }
-        }
       } else {
-        const err61 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
+        const err57 = { instancePath: instancePath + "/transaction", schemaPath: "input:EventTransactionInput/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err61];
+          vErrors = [err57];
         } else {
-          vErrors.push(err61);
+          vErrors.push(err57);
         }
         errors++;
       }
     }
     if (data.price !== void 0) {
-      let data21 = data.price;
-      if (typeof data21 === "string") {
-        if (!formats4(data21)) {
-          const err62 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+      let data18 = data.price;
+      if (typeof data18 === "string") {
+        if (!formats4(data18)) {
+          const err58 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err58];
+          } else {
+            vErrors.push(err58);
+          }
+          errors++;
+        }
+        if (!pattern306.test(data18)) {
+          const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
+          if (vErrors === null) {
+            vErrors = [err59];
+          } else {
+            vErrors.push(err59);
+          }
+          errors++;
+        }
+      } else {
+        const err60 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err60];
+        } else {
+          vErrors.push(err60);
+        }
+        errors++;
+      }
+    }
+    if (data.currency !== void 0) {
+      let data19 = data.currency;
+      if (typeof data19 === "string") {
+        if (!formats4(data19)) {
+          const err61 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err61];
+          } else {
+            vErrors.push(err61);
+          }
+          errors++;
+        }
+        if (!pattern43.test(data19)) {
+          const err62 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
           if (vErrors === null) {
             vErrors = [err62];
           } else {
@@ -74333,30 +74483,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data21)) {
-          const err63 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err63];
-          } else {
-            vErrors.push(err63);
-          }
-          errors++;
-        }
       } else {
-        const err64 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/type", keyword: "type", params: { type: "string" } };
+        const err63 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err64];
+          vErrors = [err63];
         } else {
-          vErrors.push(err64);
+          vErrors.push(err63);
         }
         errors++;
       }
     }
-    if (data.currency !== void 0) {
-      let data22 = data.currency;
-      if (typeof data22 === "string") {
-        if (!formats4(data22)) {
-          const err65 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/format", keyword: "format", params: { format: "text" } };
+    if (data.proceeds !== void 0) {
+      let data20 = data.proceeds;
+      if (typeof data20 === "string") {
+        if (!formats4(data20)) {
+          const err64 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err64];
+          } else {
+            vErrors.push(err64);
+          }
+          errors++;
+        }
+        if (!pattern306.test(data20)) {
+          const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err65];
           } else {
@@ -74364,30 +74514,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern43.test(data22)) {
-          const err66 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/pattern", keyword: "pattern", params: { hint: "a currency code of three letters such as EUR" } };
-          if (vErrors === null) {
-            vErrors = [err66];
-          } else {
-            vErrors.push(err66);
-          }
-          errors++;
-        }
       } else {
-        const err67 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        const err66 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err67];
+          vErrors = [err66];
         } else {
-          vErrors.push(err67);
+          vErrors.push(err66);
         }
         errors++;
       }
     }
-    if (data.proceeds !== void 0) {
-      let data23 = data.proceeds;
-      if (typeof data23 === "string") {
-        if (!formats4(data23)) {
-          const err68 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/format", keyword: "format", params: { format: "text" } };
+    if (data.price_usd !== void 0) {
+      let data21 = data.price_usd;
+      if (typeof data21 === "string") {
+        if (!formats4(data21)) {
+          const err67 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err67];
+          } else {
+            vErrors.push(err67);
+          }
+          errors++;
+        }
+        if (!pattern306.test(data21)) {
+          const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err68];
           } else {
@@ -74395,30 +74545,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data23)) {
-          const err69 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err69];
-          } else {
-            vErrors.push(err69);
-          }
-          errors++;
-        }
       } else {
-        const err70 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/type", keyword: "type", params: { type: "string" } };
+        const err69 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err70];
+          vErrors = [err69];
         } else {
-          vErrors.push(err70);
+          vErrors.push(err69);
         }
         errors++;
       }
     }
-    if (data.price_usd !== void 0) {
-      let data24 = data.price_usd;
-      if (typeof data24 === "string") {
-        if (!formats4(data24)) {
-          const err71 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/format", keyword: "format", params: { format: "text" } };
+    if (data.proceeds_usd !== void 0) {
+      let data22 = data.proceeds_usd;
+      if (typeof data22 === "string") {
+        if (!formats4(data22)) {
+          const err70 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
+          if (vErrors === null) {
+            vErrors = [err70];
+          } else {
+            vErrors.push(err70);
+          }
+          errors++;
+        }
+        if (!pattern306.test(data22)) {
+          const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err71];
           } else {
@@ -74426,75 +74576,75 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data24)) {
-          const err72 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err72];
-          } else {
-            vErrors.push(err72);
-          }
-          errors++;
-        }
       } else {
-        const err73 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/type", keyword: "type", params: { type: "string" } };
+        const err72 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err73];
+          vErrors = [err72];
         } else {
-          vErrors.push(err73);
-        }
-        errors++;
-      }
-    }
-    if (data.proceeds_usd !== void 0) {
-      let data25 = data.proceeds_usd;
-      if (typeof data25 === "string") {
-        if (!formats4(data25)) {
-          const err74 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/format", keyword: "format", params: { format: "text" } };
-          if (vErrors === null) {
-            vErrors = [err74];
-          } else {
-            vErrors.push(err74);
-          }
-          errors++;
-        }
-        if (!pattern306.test(data25)) {
-          const err75 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
-          if (vErrors === null) {
-            vErrors = [err75];
-          } else {
-            vErrors.push(err75);
-          }
-          errors++;
-        }
-      } else {
-        const err76 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err76];
-        } else {
-          vErrors.push(err76);
+          vErrors.push(err72);
         }
         errors++;
       }
     }
     if (data.device !== void 0) {
-      let data26 = data.device;
-      if (data26 && typeof data26 == "object" && !Array.isArray(data26)) {
-        for (const key2 in data26) {
+      let data23 = data.device;
+      if (data23 && typeof data23 == "object" && !Array.isArray(data23)) {
+        for (const key2 in data23) {
           if (!(key2 === "id" || key2 === "model" || key2 === "advertiser_id" || key2 === "os_version" || key2 === "locale" || key2 === "country" || key2 === "ip")) {
-            const err77 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
+            const err73 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
             if (vErrors === null) {
-              vErrors = [err77];
+              vErrors = [err73];
             } else {
-              vErrors.push(err77);
+              vErrors.push(err73);
             }
             errors++;
           }
         }
-        if (data26.id !== void 0) {
-          let data27 = data26.id;
-          if (typeof data27 === "string") {
-            if (func2(data27) > 255) {
-              const err78 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data23.id !== void 0) {
+          let data24 = data23.id;
+          if (typeof data24 === "string") {
+            if (func2(data24) > 255) {
+              const err74 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err74];
+              } else {
+                vErrors.push(err74);
+              }
+              errors++;
+            }
+            if (!formats4(data24)) {
+              const err75 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err75];
+              } else {
+                vErrors.push(err75);
+              }
+              errors++;
+            }
+          } else {
+            const err76 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err76];
+            } else {
+              vErrors.push(err76);
+            }
+            errors++;
+          }
+        }
+        if (data23.model !== void 0) {
+          let data25 = data23.model;
+          if (typeof data25 === "string") {
+            if (func2(data25) > 255) {
+              const err77 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err77];
+              } else {
+                vErrors.push(err77);
+              }
+              errors++;
+            }
+            if (!formats4(data25)) {
+              const err78 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err78];
               } else {
@@ -74502,30 +74652,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data27)) {
-              const err79 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err79];
-              } else {
-                vErrors.push(err79);
-              }
-              errors++;
-            }
           } else {
-            const err80 = { instancePath: instancePath + "/device/id", schemaPath: "input:EventDeviceInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            const err79 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err80];
+              vErrors = [err79];
             } else {
-              vErrors.push(err80);
+              vErrors.push(err79);
             }
             errors++;
           }
         }
-        if (data26.model !== void 0) {
-          let data28 = data26.model;
-          if (typeof data28 === "string") {
-            if (func2(data28) > 255) {
-              const err81 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data23.advertiser_id !== void 0) {
+          let data26 = data23.advertiser_id;
+          if (typeof data26 === "string") {
+            if (func2(data26) > 255) {
+              const err80 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err80];
+              } else {
+                vErrors.push(err80);
+              }
+              errors++;
+            }
+            if (!formats4(data26)) {
+              const err81 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err81];
               } else {
@@ -74533,30 +74683,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data28)) {
-              const err82 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err82];
-              } else {
-                vErrors.push(err82);
-              }
-              errors++;
-            }
           } else {
-            const err83 = { instancePath: instancePath + "/device/model", schemaPath: "input:EventDeviceInput/properties/model/type", keyword: "type", params: { type: "string" } };
+            const err82 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err83];
+              vErrors = [err82];
             } else {
-              vErrors.push(err83);
+              vErrors.push(err82);
             }
             errors++;
           }
         }
-        if (data26.advertiser_id !== void 0) {
-          let data29 = data26.advertiser_id;
-          if (typeof data29 === "string") {
-            if (func2(data29) > 255) {
-              const err84 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data23.os_version !== void 0) {
+          let data27 = data23.os_version;
+          if (typeof data27 === "string") {
+            if (func2(data27) > 255) {
+              const err83 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err83];
+              } else {
+                vErrors.push(err83);
+              }
+              errors++;
+            }
+            if (!formats4(data27)) {
+              const err84 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err84];
               } else {
@@ -74564,30 +74714,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data29)) {
-              const err85 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err85];
-              } else {
-                vErrors.push(err85);
-              }
-              errors++;
-            }
           } else {
-            const err86 = { instancePath: instancePath + "/device/advertiser_id", schemaPath: "input:EventDeviceInput/properties/advertiser_id/type", keyword: "type", params: { type: "string" } };
+            const err85 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err86];
+              vErrors = [err85];
             } else {
-              vErrors.push(err86);
+              vErrors.push(err85);
             }
             errors++;
           }
         }
-        if (data26.os_version !== void 0) {
-          let data30 = data26.os_version;
-          if (typeof data30 === "string") {
-            if (func2(data30) > 255) {
-              const err87 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data23.locale !== void 0) {
+          let data28 = data23.locale;
+          if (typeof data28 === "string") {
+            if (func2(data28) > 255) {
+              const err86 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err86];
+              } else {
+                vErrors.push(err86);
+              }
+              errors++;
+            }
+            if (!formats4(data28)) {
+              const err87 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err87];
               } else {
@@ -74595,30 +74745,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data30)) {
-              const err88 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err88];
-              } else {
-                vErrors.push(err88);
-              }
-              errors++;
-            }
           } else {
-            const err89 = { instancePath: instancePath + "/device/os_version", schemaPath: "input:EventDeviceInput/properties/os_version/type", keyword: "type", params: { type: "string" } };
+            const err88 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err89];
+              vErrors = [err88];
             } else {
-              vErrors.push(err89);
+              vErrors.push(err88);
             }
             errors++;
           }
         }
-        if (data26.locale !== void 0) {
-          let data31 = data26.locale;
-          if (typeof data31 === "string") {
-            if (func2(data31) > 255) {
-              const err90 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data23.country !== void 0) {
+          let data29 = data23.country;
+          if (typeof data29 === "string") {
+            if (!formats4(data29)) {
+              const err89 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err89];
+              } else {
+                vErrors.push(err89);
+              }
+              errors++;
+            }
+            if (!pattern90.test(data29)) {
+              const err90 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
               if (vErrors === null) {
                 vErrors = [err90];
               } else {
@@ -74626,30 +74776,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data31)) {
-              const err91 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err91];
-              } else {
-                vErrors.push(err91);
-              }
-              errors++;
-            }
           } else {
-            const err92 = { instancePath: instancePath + "/device/locale", schemaPath: "input:EventDeviceInput/properties/locale/type", keyword: "type", params: { type: "string" } };
+            const err91 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err92];
+              vErrors = [err91];
             } else {
-              vErrors.push(err92);
+              vErrors.push(err91);
             }
             errors++;
           }
         }
-        if (data26.country !== void 0) {
-          let data32 = data26.country;
-          if (typeof data32 === "string") {
-            if (!formats4(data32)) {
-              const err93 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/format", keyword: "format", params: { format: "text" } };
+        if (data23.ip !== void 0) {
+          let data30 = data23.ip;
+          if (typeof data30 === "string") {
+            if (func2(data30) > 255) {
+              const err92 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err92];
+              } else {
+                vErrors.push(err92);
+              }
+              errors++;
+            }
+            if (!formats4(data30)) {
+              const err93 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err93];
               } else {
@@ -74657,39 +74807,45 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern90.test(data32)) {
-              const err94 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/pattern", keyword: "pattern", params: { hint: "a country code of two letters such as DE" } };
-              if (vErrors === null) {
-                vErrors = [err94];
-              } else {
-                vErrors.push(err94);
-              }
-              errors++;
-            }
           } else {
-            const err95 = { instancePath: instancePath + "/device/country", schemaPath: "input:EventDeviceInput/properties/country/type", keyword: "type", params: { type: "string" } };
+            const err94 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err95];
+              vErrors = [err94];
             } else {
-              vErrors.push(err95);
+              vErrors.push(err94);
             }
             errors++;
           }
         }
-        if (data26.ip !== void 0) {
-          let data33 = data26.ip;
-          if (typeof data33 === "string") {
-            if (func2(data33) > 255) {
-              const err96 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err96];
-              } else {
-                vErrors.push(err96);
-              }
-              errors++;
+      } else {
+        const err95 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err95];
+        } else {
+          vErrors.push(err95);
+        }
+        errors++;
+      }
+    }
+    if (data.app !== void 0) {
+      let data31 = data.app;
+      if (data31 && typeof data31 == "object" && !Array.isArray(data31)) {
+        for (const key3 in data31) {
+          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
+            const err96 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
+            if (vErrors === null) {
+              vErrors = [err96];
+            } else {
+              vErrors.push(err96);
             }
-            if (!formats4(data33)) {
-              const err97 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/format", keyword: "format", params: { format: "text" } };
+            errors++;
+          }
+        }
+        if (data31.id !== void 0) {
+          let data32 = data31.id;
+          if (typeof data32 === "string") {
+            if (func2(data32) > 255) {
+              const err97 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err97];
               } else {
@@ -74697,45 +74853,39 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data32)) {
+              const err98 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err98];
+              } else {
+                vErrors.push(err98);
+              }
+              errors++;
+            }
           } else {
-            const err98 = { instancePath: instancePath + "/device/ip", schemaPath: "input:EventDeviceInput/properties/ip/type", keyword: "type", params: { type: "string" } };
+            const err99 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err98];
+              vErrors = [err99];
             } else {
-              vErrors.push(err98);
+              vErrors.push(err99);
             }
             errors++;
           }
         }
-      } else {
-        const err99 = { instancePath: instancePath + "/device", schemaPath: "input:EventDeviceInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err99];
-        } else {
-          vErrors.push(err99);
-        }
-        errors++;
-      }
-    }
-    if (data.app !== void 0) {
-      let data34 = data.app;
-      if (data34 && typeof data34 == "object" && !Array.isArray(data34)) {
-        for (const key3 in data34) {
-          if (!(key3 === "id" || key3 === "name" || key3 === "version" || key3 === "sdk_version")) {
-            const err100 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
-            if (vErrors === null) {
-              vErrors = [err100];
-            } else {
-              vErrors.push(err100);
+        if (data31.name !== void 0) {
+          let data33 = data31.name;
+          if (typeof data33 === "string") {
+            if (func2(data33) > 255) {
+              const err100 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err100];
+              } else {
+                vErrors.push(err100);
+              }
+              errors++;
             }
-            errors++;
-          }
-        }
-        if (data34.id !== void 0) {
-          let data35 = data34.id;
-          if (typeof data35 === "string") {
-            if (func2(data35) > 255) {
-              const err101 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (!formats4(data33)) {
+              const err101 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err101];
               } else {
@@ -74743,30 +74893,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data35)) {
-              const err102 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err102];
-              } else {
-                vErrors.push(err102);
-              }
-              errors++;
-            }
           } else {
-            const err103 = { instancePath: instancePath + "/app/id", schemaPath: "input:EventAppInput/properties/id/type", keyword: "type", params: { type: "string" } };
+            const err102 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err103];
+              vErrors = [err102];
             } else {
-              vErrors.push(err103);
+              vErrors.push(err102);
             }
             errors++;
           }
         }
-        if (data34.name !== void 0) {
-          let data36 = data34.name;
-          if (typeof data36 === "string") {
-            if (func2(data36) > 255) {
-              const err104 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data31.version !== void 0) {
+          let data34 = data31.version;
+          if (typeof data34 === "string") {
+            if (func2(data34) > 255) {
+              const err103 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err103];
+              } else {
+                vErrors.push(err103);
+              }
+              errors++;
+            }
+            if (!formats4(data34)) {
+              const err104 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err104];
               } else {
@@ -74774,30 +74924,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data36)) {
-              const err105 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err105];
-              } else {
-                vErrors.push(err105);
-              }
-              errors++;
-            }
           } else {
-            const err106 = { instancePath: instancePath + "/app/name", schemaPath: "input:EventAppInput/properties/name/type", keyword: "type", params: { type: "string" } };
+            const err105 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err106];
+              vErrors = [err105];
             } else {
-              vErrors.push(err106);
+              vErrors.push(err105);
             }
             errors++;
           }
         }
-        if (data34.version !== void 0) {
-          let data37 = data34.version;
-          if (typeof data37 === "string") {
-            if (func2(data37) > 255) {
-              const err107 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data31.sdk_version !== void 0) {
+          let data35 = data31.sdk_version;
+          if (typeof data35 === "string") {
+            if (func2(data35) > 255) {
+              const err106 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err106];
+              } else {
+                vErrors.push(err106);
+              }
+              errors++;
+            }
+            if (!formats4(data35)) {
+              const err107 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err107];
               } else {
@@ -74805,39 +74955,45 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data37)) {
-              const err108 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err108];
-              } else {
-                vErrors.push(err108);
-              }
-              errors++;
-            }
           } else {
-            const err109 = { instancePath: instancePath + "/app/version", schemaPath: "input:EventAppInput/properties/version/type", keyword: "type", params: { type: "string" } };
+            const err108 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err109];
+              vErrors = [err108];
             } else {
-              vErrors.push(err109);
+              vErrors.push(err108);
             }
             errors++;
           }
         }
-        if (data34.sdk_version !== void 0) {
-          let data38 = data34.sdk_version;
-          if (typeof data38 === "string") {
-            if (func2(data38) > 255) {
-              const err110 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err110];
-              } else {
-                vErrors.push(err110);
-              }
-              errors++;
+      } else {
+        const err109 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err109];
+        } else {
+          vErrors.push(err109);
+        }
+        errors++;
+      }
+    }
+    if (data.attribution !== void 0) {
+      let data36 = data.attribution;
+      if (data36 && typeof data36 == "object" && !Array.isArray(data36)) {
+        for (const key4 in data36) {
+          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
+            const err110 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
+            if (vErrors === null) {
+              vErrors = [err110];
+            } else {
+              vErrors.push(err110);
             }
-            if (!formats4(data38)) {
-              const err111 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/format", keyword: "format", params: { format: "text" } };
+            errors++;
+          }
+        }
+        if (data36.media_source !== void 0) {
+          let data37 = data36.media_source;
+          if (typeof data37 === "string") {
+            if (func2(data37) > 255) {
+              const err111 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
               if (vErrors === null) {
                 vErrors = [err111];
               } else {
@@ -74845,45 +75001,39 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
+            if (!formats4(data37)) {
+              const err112 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
+              if (vErrors === null) {
+                vErrors = [err112];
+              } else {
+                vErrors.push(err112);
+              }
+              errors++;
+            }
           } else {
-            const err112 = { instancePath: instancePath + "/app/sdk_version", schemaPath: "input:EventAppInput/properties/sdk_version/type", keyword: "type", params: { type: "string" } };
+            const err113 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err112];
+              vErrors = [err113];
             } else {
-              vErrors.push(err112);
+              vErrors.push(err113);
             }
             errors++;
           }
         }
-      } else {
-        const err113 = { instancePath: instancePath + "/app", schemaPath: "input:EventAppInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err113];
-        } else {
-          vErrors.push(err113);
-        }
-        errors++;
-      }
-    }
-    if (data.attribution !== void 0) {
-      let data39 = data.attribution;
-      if (data39 && typeof data39 == "object" && !Array.isArray(data39)) {
-        for (const key4 in data39) {
-          if (!(key4 === "media_source" || key4 === "campaign" || key4 === "ad_set" || key4 === "ad")) {
-            const err114 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key4 } };
-            if (vErrors === null) {
-              vErrors = [err114];
-            } else {
-              vErrors.push(err114);
+        if (data36.campaign !== void 0) {
+          let data38 = data36.campaign;
+          if (typeof data38 === "string") {
+            if (func2(data38) > 255) {
+              const err114 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err114];
+              } else {
+                vErrors.push(err114);
+              }
+              errors++;
             }
-            errors++;
-          }
-        }
-        if (data39.media_source !== void 0) {
-          let data40 = data39.media_source;
-          if (typeof data40 === "string") {
-            if (func2(data40) > 255) {
-              const err115 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/maxLength", keyword: "maxLength", params: { limit: 255 } };
+            if (!formats4(data38)) {
+              const err115 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err115];
               } else {
@@ -74891,30 +75041,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data40)) {
-              const err116 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err116];
-              } else {
-                vErrors.push(err116);
-              }
-              errors++;
-            }
           } else {
-            const err117 = { instancePath: instancePath + "/attribution/media_source", schemaPath: "input:EventAttributionInput/properties/media_source/type", keyword: "type", params: { type: "string" } };
+            const err116 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err117];
+              vErrors = [err116];
             } else {
-              vErrors.push(err117);
+              vErrors.push(err116);
             }
             errors++;
           }
         }
-        if (data39.campaign !== void 0) {
-          let data41 = data39.campaign;
-          if (typeof data41 === "string") {
-            if (func2(data41) > 255) {
-              const err118 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data36.ad_set !== void 0) {
+          let data39 = data36.ad_set;
+          if (typeof data39 === "string") {
+            if (func2(data39) > 255) {
+              const err117 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err117];
+              } else {
+                vErrors.push(err117);
+              }
+              errors++;
+            }
+            if (!formats4(data39)) {
+              const err118 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err118];
               } else {
@@ -74922,30 +75072,30 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data41)) {
-              const err119 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err119];
-              } else {
-                vErrors.push(err119);
-              }
-              errors++;
-            }
           } else {
-            const err120 = { instancePath: instancePath + "/attribution/campaign", schemaPath: "input:EventAttributionInput/properties/campaign/type", keyword: "type", params: { type: "string" } };
+            const err119 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err120];
+              vErrors = [err119];
             } else {
-              vErrors.push(err120);
+              vErrors.push(err119);
             }
             errors++;
           }
         }
-        if (data39.ad_set !== void 0) {
-          let data42 = data39.ad_set;
-          if (typeof data42 === "string") {
-            if (func2(data42) > 255) {
-              const err121 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/maxLength", keyword: "maxLength", params: { limit: 255 } };
+        if (data36.ad !== void 0) {
+          let data40 = data36.ad;
+          if (typeof data40 === "string") {
+            if (func2(data40) > 255) {
+              const err120 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
+              if (vErrors === null) {
+                vErrors = [err120];
+              } else {
+                vErrors.push(err120);
+              }
+              errors++;
+            }
+            if (!formats4(data40)) {
+              const err121 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
                 vErrors = [err121];
               } else {
@@ -74953,39 +75103,43 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!formats4(data42)) {
-              const err122 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err122];
-              } else {
-                vErrors.push(err122);
-              }
-              errors++;
-            }
           } else {
-            const err123 = { instancePath: instancePath + "/attribution/ad_set", schemaPath: "input:EventAttributionInput/properties/ad_set/type", keyword: "type", params: { type: "string" } };
+            const err122 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err123];
+              vErrors = [err122];
             } else {
-              vErrors.push(err123);
+              vErrors.push(err122);
             }
             errors++;
           }
         }
-        if (data39.ad !== void 0) {
-          let data43 = data39.ad;
-          if (typeof data43 === "string") {
-            if (func2(data43) > 255) {
-              const err124 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/maxLength", keyword: "maxLength", params: { limit: 255 } };
-              if (vErrors === null) {
-                vErrors = [err124];
-              } else {
-                vErrors.push(err124);
-              }
-              errors++;
-            }
-            if (!formats4(data43)) {
-              const err125 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/format", keyword: "format", params: { format: "text" } };
+      } else {
+        const err123 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
+        if (vErrors === null) {
+          vErrors = [err123];
+        } else {
+          vErrors.push(err123);
+        }
+        errors++;
+      }
+    }
+    if (data.properties !== void 0) {
+      let data41 = data.properties;
+      if (data41 && typeof data41 == "object" && !Array.isArray(data41)) {
+        if (Object.keys(data41).length > 100) {
+          const err124 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
+          if (vErrors === null) {
+            vErrors = [err124];
+          } else {
+            vErrors.push(err124);
+          }
+          errors++;
+        }
+        for (const key5 in data41) {
+          const _errs94 = errors;
+          if (typeof key5 === "string") {
+            if (func2(key5) > 80) {
+              const err125 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
               if (vErrors === null) {
                 vErrors = [err125];
               } else {
@@ -74993,61 +75147,58 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-          } else {
-            const err126 = { instancePath: instancePath + "/attribution/ad", schemaPath: "input:EventAttributionInput/properties/ad/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err126];
-            } else {
-              vErrors.push(err126);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err127 = { instancePath: instancePath + "/attribution", schemaPath: "input:EventAttributionInput/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err127];
-        } else {
-          vErrors.push(err127);
-        }
-        errors++;
-      }
-    }
-    if (data.properties !== void 0) {
-      let data44 = data.properties;
-      if (data44 && typeof data44 == "object" && !Array.isArray(data44)) {
-        if (Object.keys(data44).length > 100) {
-          const err128 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/maxProperties", keyword: "maxProperties", params: { limit: 100 } };
-          if (vErrors === null) {
-            vErrors = [err128];
-          } else {
-            vErrors.push(err128);
-          }
-          errors++;
-        }
-        for (const key5 in data44) {
-          const _errs100 = errors;
-          if (typeof key5 === "string") {
-            if (func2(key5) > 80) {
-              const err129 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/maxLength", keyword: "maxLength", params: { limit: 80 }, propertyName: key5 };
-              if (vErrors === null) {
-                vErrors = [err129];
-              } else {
-                vErrors.push(err129);
-              }
-              errors++;
-            }
             if (func2(key5) < 1) {
-              const err130 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
+              const err126 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/minLength", keyword: "minLength", params: { limit: 1 }, propertyName: key5 };
               if (vErrors === null) {
-                vErrors = [err130];
+                vErrors = [err126];
               } else {
-                vErrors.push(err130);
+                vErrors.push(err126);
               }
               errors++;
             }
             if (!formats4(key5)) {
-              const err131 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
+              const err127 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/format", keyword: "format", params: { format: "text" }, propertyName: key5 };
+              if (vErrors === null) {
+                vErrors = [err127];
+              } else {
+                vErrors.push(err127);
+              }
+              errors++;
+            }
+          } else {
+            const err128 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
+            if (vErrors === null) {
+              vErrors = [err128];
+            } else {
+              vErrors.push(err128);
+            }
+            errors++;
+          }
+          var valid9 = _errs94 === errors;
+          if (!valid9) {
+            const err129 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
+            if (vErrors === null) {
+              vErrors = [err129];
+            } else {
+              vErrors.push(err129);
+            }
+            errors++;
+          }
+        }
+        for (const key6 in data41) {
+          let data42 = data41[key6];
+          if (typeof data42 !== "string" && !(typeof data42 == "number" && isFinite(data42)) && typeof data42 !== "boolean") {
+            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema775.properties.properties.additionalProperties.type } };
+            if (vErrors === null) {
+              vErrors = [err130];
+            } else {
+              vErrors.push(err130);
+            }
+            errors++;
+          }
+          if (typeof data42 === "string") {
+            if (func2(data42) > 1024) {
+              const err131 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
               if (vErrors === null) {
                 vErrors = [err131];
               } else {
@@ -75055,78 +75206,37 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-          } else {
-            const err132 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames/type", keyword: "type", params: { type: "string" }, propertyName: key5 };
-            if (vErrors === null) {
-              vErrors = [err132];
-            } else {
-              vErrors.push(err132);
-            }
-            errors++;
-          }
-          var valid9 = _errs100 === errors;
-          if (!valid9) {
-            const err133 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/propertyNames", keyword: "propertyNames", params: { propertyName: key5 } };
-            if (vErrors === null) {
-              vErrors = [err133];
-            } else {
-              vErrors.push(err133);
-            }
-            errors++;
-          }
-        }
-        for (const key6 in data44) {
-          let data45 = data44[key6];
-          if (typeof data45 !== "string" && !(typeof data45 == "number" && isFinite(data45)) && typeof data45 !== "boolean") {
-            const err134 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema783.properties.properties.additionalProperties.type } };
-            if (vErrors === null) {
-              vErrors = [err134];
-            } else {
-              vErrors.push(err134);
-            }
-            errors++;
-          }
-          if (typeof data45 === "string") {
-            if (func2(data45) > 1024) {
-              const err135 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/maxLength", keyword: "maxLength", params: { limit: 1024 } };
+            if (!formats4(data42)) {
+              const err132 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
               if (vErrors === null) {
-                vErrors = [err135];
+                vErrors = [err132];
               } else {
-                vErrors.push(err135);
-              }
-              errors++;
-            }
-            if (!formats4(data45)) {
-              const err136 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/format", keyword: "format", params: { format: "text" } };
-              if (vErrors === null) {
-                vErrors = [err136];
-              } else {
-                vErrors.push(err136);
+                vErrors.push(err132);
               }
               errors++;
             }
           }
         }
       } else {
-        const err137 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
+        const err133 = { instancePath: instancePath + "/properties", schemaPath: "#/properties/properties/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err137];
+          vErrors = [err133];
         } else {
-          vErrors.push(err137);
+          vErrors.push(err133);
         }
         errors++;
       }
     }
   } else {
-    const err138 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err134 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err138];
+      vErrors = [err134];
     } else {
-      vErrors.push(err138);
+      vErrors.push(err134);
     }
     errors++;
   }
-  validate460.errors = vErrors;
+  validate462.errors = vErrors;
   return errors === 0;
 }
 export {

@@ -10,12 +10,13 @@ type Answer = ReturnType<typeof chartAnswer>
 
 /** What must be equal, whatever else an answer says. */
 export function essence(answer: Answer, isSegmented: boolean) {
-  const line = ({ label, total, totalPrev, data, dataPrev, totalWeight, totalPrevWeight }: AnsweredSeries) => ({
+  const line = ({ label, total, totalPrev, data, dataPrev, complete, totalWeight, totalPrevWeight }: AnsweredSeries) => ({
     label,
     total,
     totalPrev,
     data,
     ...(dataPrev && { dataPrev }),
+    ...(complete && { complete }),
     ...(totalWeight !== undefined && { totalWeight, totalPrevWeight }),
   })
   return {

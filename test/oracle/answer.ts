@@ -1,5 +1,6 @@
 import { type Attribute, type Filters, PURCHASE_ATTRIBUTES, SEGMENTATIONS, valueOfTransaction, valueOfUser } from './attributes.ts'
 import { CHARTS } from './charts.ts'
+import { completeOf } from './complete.ts'
 import { type Exact, exact, magnitude, order, over, plus, shown, sum, times, ZERO } from './exact.ts'
 import type { Fact, Question } from './facts.ts'
 import type { Instant } from './history.ts'
@@ -22,7 +23,8 @@ export type AnsweredSeries = {
   total: number
   totalPrev: number
   data: { start_time: Instant; value: number }[]
-  dataPrev?: number[]
+  dataPrev?: { start_time: Instant; value: number }[]
+  complete?: { to: Instant; total: number; totalPrev: number }
   totalWeight?: number
   totalPrevWeight?: number
 }
@@ -59,8 +61,21 @@ function total(measured: Measured, question: ChartQuestion, buckets: Window[], n
   return valueOver(measured, measured.kind === 'stock' ? last : question.window, now)
 }
 
-function answered(chart: Chart, measured: Measured, question: ChartQuestion, now: Instant): AnsweredSeries {
+/** A window's part whose outcomes are known. */
+function complete(chart: Chart, measured: Measured, question: ChartQuestion, world: World): Pick<AnsweredSeries, 'complete'> {
+  const { now } = world.history
+  const known = completeOf(world, question, bucketsOf(question.window, question.unit, question.zone, now))
+  if (!known) return {}
+  const over = (window: Window) => figure(chart, valueOver(measured, window, now))
+  return { complete: { to: known.part.to, total: over(known.part), totalPrev: over(known.before) } }
+}
+
+/** A bucket, earlier by the length of the window. */
+const earlier = (bucket: Window, { from, to }: Window): Window => ({ from: bucket.from - (to - from), to: bucket.to - (to - from) })
+
+function answered(chart: Chart, measured: Measured, question: ChartQuestion, world: World): AnsweredSeries {
   const { window, unit, zone } = question
+  const { now } = world.history
   const buckets = bucketsOf(window, unit, zone, now)
   const weights =
     measured.kind === 'ratio'
@@ -75,8 +90,11 @@ function answered(chart: Chart, measured: Measured, question: ChartQuestion, now
     totalPrev: figure(chart, before(measured, window, now)),
     data: buckets.map(bucket => ({ start_time: bucket.from, value: figure(chart, valueOver(measured, bucket, now)) })),
     ...(question.previous && {
-      dataPrev: bucketsOf(preceding(window), unit, zone, now).map(bucket => figure(chart, valueOver(measured, bucket, now))),
+      dataPrev: buckets
+        .map(bucket => earlier(bucket, window))
+        .map(bucket => ({ start_time: bucket.from, value: figure(chart, valueOver(measured, bucket, now)) })),
     }),
+    ...complete(chart, measured, question, world),
     ...weights,
   }
 }
@@ -139,14 +157,16 @@ function isBlank(measured: Measured, question: ChartQuestion, now: Instant): boo
     return both.every(one => order(measured.over(one).denominator, ZERO) === 0 && order(measured.over(one).numerator, ZERO) === 0)
   }
   if (MOVES_OF_MRR.includes(question.code) && measured.kind === 'flow') {
-    const earlier = question.previous ? bucketsOf(both[0]!, unit, zone, now) : [both[0]!]
-    return [...earlier, ...bucketsOf(window, unit, zone, now)].every(interval => cancelsOut(measured.facts, interval))
+    const buckets = bucketsOf(window, unit, zone, now)
+    const before = question.previous ? bucketsOf(window, unit, zone, window.to).map(bucket => earlier(bucket, window)) : [both[0]!]
+    return [...before, ...buckets].every(interval => cancelsOut(measured.facts, interval))
   }
   if (measured.kind === 'flow') return both.every(({ from, to }) => measured.facts.every(fact => fact.at < from || fact.at >= to))
   // Of the window before, the states within it are shown with `previous` alone.
-  const instants = (question.previous ? both : [window])
-    .flatMap(one => bucketsOf(one, unit, zone, now))
-    .map(bucket => Math.min(bucket.to - 1, now))
+  const buckets = bucketsOf(window, unit, zone, now)
+  const instants = (question.previous ? [...buckets, ...buckets.map(bucket => earlier(bucket, window))] : buckets).map(bucket =>
+    Math.min(bucket.to - 1, now),
+  )
   return [...instants, Math.min(window.from - 1, now)].every(
     t => order(measured.at(t), ZERO) === 0 && (measured.leftOut?.(t) ?? []).length === 0,
   )
@@ -181,7 +201,6 @@ function leftOut(measured: Measured[], question: ChartQuestion, world: World): L
 
 export function chartAnswer(world: World, question: ChartQuestion, labels: Labels = {}) {
   const chart = CHARTS[question.code]!
-  const { now } = world.history
   const plain = chart.series(world, question)
   const series = question.segmentation ? segmented(world, chart, question, labels) : plain
   const kind = plain[0]!.kind
@@ -191,9 +210,9 @@ export function chartAnswer(world: World, question: ChartQuestion, labels: Label
     measure: chart.measure,
     totalType: { flow: 'sum', stock: 'last', ratio: 'average' }[kind],
     seriesRelation: question.segmentation ? (kind === 'ratio' ? 'independent' : 'partsOfWhole') : chart.relation,
-    series: series.map(one => answered(chart, one, question, now)),
+    series: series.map(one => answered(chart, one, question, world)),
     ...(label && {
-      summarySeries: answered(chart, whole(question.segmentation ? ofValues(question.code, plain) : plain, label), question, now),
+      summarySeries: answered(chart, whole(question.segmentation ? ofValues(question.code, plain) : plain, label), question, world),
     }),
     ...(chart.measure === 'usd' &&
       missing.size > 0 && {

@@ -92,16 +92,41 @@ function periodsOf(world: World, question: CohortQuestion, members: Member[], fr
 
 type Row = { label: string; from?: Instant; to?: Instant; users: number; periods: ReturnType<typeof periodsOf> }
 
+/** The users of the cohorts for whom the period is over, and what they paid in it and until its end. */
+function reachable(world: World, question: CohortQuestion, cohorts: (Row & { members: Member[] })[], index: number) {
+  const { mode, conversion, revenue } = question
+  const reached = cohorts.filter(({ members, to }) => isComplete(world, mode, members, to!, index))
+  const members = reached.flatMap(row => row.members)
+  const payments = members
+    .flatMap(member => paymentsOf(world, member, mode))
+    .map(one => ({ ...one, period: mode === 'by_days' ? MARKS.findIndex(mark => one.period <= mark) + 1 : one.period }))
+  const inside = payments.filter(one => one.period === index)
+  const upTo = payments.filter(one => one.period > 0 && one.period <= index)
+  const { revenueUpTo: _, ...figures } = figuresOf(world, conversion, revenue, members.length, inside, upTo)
+  return { cohorts: reached.length, users: members.length, ...figures }
+}
+
 function triangle(world: World, question: CohortQuestion, members: Member[], range: { from: Instant; to: Instant }) {
-  const cohorts: Row[] = cohortsIn(range.from, range.to, question.grouping).flatMap(({ from, to }) => {
+  const withMembers = cohortsIn(range.from, range.to, question.grouping).flatMap(({ from, to }) => {
     const inside = members.filter(member => from <= member.anchor && member.anchor < to)
     if (inside.length === 0) return []
     return [
-      { label: labelled(from, question.grouping), from, to, users: inside.length, periods: periodsOf(world, question, inside, from, to) },
+      {
+        ...{ label: labelled(from, question.grouping), from, to, users: inside.length },
+        periods: periodsOf(world, question, inside, from, to),
+        members: inside,
+      },
     ]
   })
+  const cohorts = withMembers.map(({ members: _, ...row }): Row => row)
   const total: Row | null = cohorts[0]
-    ? { label: 'Total', users: members.length, periods: periodsOf(world, question, members, cohorts[0].from!, range.to) }
+    ? {
+        ...{ label: 'Total', users: members.length },
+        periods: periodsOf(world, question, members, cohorts[0].from!, range.to).map(cell => ({
+          ...cell,
+          reachable: reachable(world, question, withMembers, cell.index),
+        })),
+      }
     : null
   const cells = cohorts.flatMap(row => row.periods)
   const max_values = Object.fromEntries(METRICS.map(metric => [metric, Math.max(0, ...cells.map(cell => cell[metric]))]))

@@ -7,6 +7,7 @@ import { loadProductWords } from '../product-words.ts'
 import type { FigureQuestion } from '../question.ts'
 import { loadRestriction } from '../restriction.ts'
 import type { FactSource } from '../source.ts'
+import { completePart } from './complete.ts'
 import { frameOf } from './frame.ts'
 import { incompleteFrom } from './incomplete.ts'
 import { type FigureLine, type LinePlan, linesOf } from './lines.ts'
@@ -18,16 +19,21 @@ import { type LabelledLine, segmentedLines } from './segmented.ts'
 import { ALL } from './tally.ts'
 import { hasUnrated, type LeftOutMoney, unconvertedOf } from './unconverted.ts'
 
-/** A chart before rounding. `starts`: of the buckets of the window, and with `previous` of the window before. */
+/**
+ * A chart before rounding. `starts`: of the buckets of the window; `previousStarts`: where these lie in the window before. `whole`: of all series together.
+ * `completeTo`: the end of the part whose outcomes are known; null: the chart follows none.
+ */
 export type ChartFigures = {
   starts: number[]
   previousStarts: number[]
   series: LabelledLine[]
   summary: LabelledLine | null
+  whole: FigureLine
   unconverted: LeftOutMoney[]
   asOf: number
   behind: number
   incompleteFrom: number | null
+  completeTo: number | null
 }
 
 /** What the statements of a question have in common. */
@@ -81,7 +87,8 @@ export const chartFigures = (
     const common = await scanContext(access, environment, source, question)
     const isSegmentedBySide = question.segmentation !== null && !question.segmentation.columns.oneSided
     const context = { ...common, standing, areSidesTogether: !isSegmentedBySide && !dividesSides(common.restriction) }
-    const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans }
+    const complete = await completePart(context, chart.code, frame)
+    const plan: LinePlan = { measure, kind: chart.kind, isShare: chart.measure === 'percent', frame, scans: measure.scans, complete }
     const { segmentation, maxSeries, window } = question
     const rows = [...measure.series, wholeOf(chart, segmentation)]
     const parts = measure.segmented ?? { scans: measure.scans, whole: rows.at(-1)! }
@@ -100,10 +107,12 @@ export const chartFigures = (
       previousStarts: frame.previous,
       series: segmented?.series ?? chart.series.map((label, i) => ({ label, line: own[i]! })),
       summary: summaryOf(chart, segmentation, whole),
+      whole,
       unconverted: mayBeLeft ? await unconvertedOf(context, { code: measure.scans[0]!, kind: chart.kind, window }) : [],
       asOf: source.asOf,
       behind: source.behind,
       incompleteFrom: await incompleteFrom(context, chart.code, { buckets: frame.buckets, ...window }),
+      completeTo: complete?.to ?? null,
     }
   }
   return withFacts(access, environment, work, { fresh: question.fresh, active: measure.denominator === 'active users' })

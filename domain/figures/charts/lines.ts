@@ -1,4 +1,6 @@
+import { windowBefore } from '../buckets.ts'
 import type { ChartKind } from '../chart-table.ts'
+import type { CompletePart } from './complete.ts'
 import { countsOfRows, countUsers, type FrameCounts, repeatedPayments, withoutRepeats } from './distinct.ts'
 import type { Frame } from './frame.ts'
 import { type Measure, type ScanCode, unitOf } from './measure.ts'
@@ -7,13 +9,17 @@ import { PAYMENTS, scanOf } from './scan.ts'
 import { type MeasuredSum, measuredCount, type Scan, type ScanContext } from './scan-rows.ts'
 import { ALL, added, type Division, emptyTally, type Sums, type Tally, tally, UNDIVIDED } from './tally.ts'
 
-/** The figures of a series before they are rounded. `denominators`: of a ratio; null otherwise. */
+/**
+ * The figures of a series before they are rounded. `weights`: of a ratio, the denominators; null otherwise. `complete`: of the part whose outcomes are
+ * known, and of the same length before the window; null: not asked for.
+ */
 export type FigureLine = {
   total: Quotient
   totalPrev: Quotient
   data: Quotient[]
   dataPrev: Quotient[]
   weights: { total: bigint; totalPrev: bigint } | null
+  complete: { total: Quotient; totalPrev: Quotient } | null
 }
 
 /** Σ coefficient × term. */
@@ -44,18 +50,27 @@ function flow({ at }: Sums, { lead, buckets, previous }: Frame, per: bigint): Fi
     totalPrev: over(totalOf(at.slice(0, lead))),
     data: buckets.map((_, i) => over(own[i]!)),
     dataPrev: previous.map((_, i) => over(at[i]!)),
-    weights: null,
+    ...{ weights: null, complete: null },
   }
 }
 
 function stock(sums: Sums, { lead, buckets, previous }: Frame, per: bigint): FigureLine {
   const states = statesOf(sums).map((top): Quotient => ({ top, bottom: per }))
   const data = states.slice(lead, lead + buckets.length)
-  return { total: data.at(-1) ?? NOTHING, totalPrev: states[lead - 1]!, data, dataPrev: states.slice(0, previous.length), weights: null }
+  const [total, totalPrev] = [data.at(-1) ?? NOTHING, states[lead - 1]!]
+  return { total, totalPrev, data, dataPrev: states.slice(0, previous.length), weights: null, complete: null }
 }
 
+/** Numerator and denominator of what lies before the window, as long as its complete part. */
+type Earlier = { top: bigint; bottom: bigint; buckets: number }
+
 /** `denominators`: by interval, and over each of the two windows. */
-function ratio(numerators: Sums, denominators: FrameCounts, frame: Frame, { per, isShare }: { per: bigint; isShare: boolean }): FigureLine {
+function ratio(
+  numerators: Sums,
+  denominators: FrameCounts,
+  frame: Frame,
+  { per, isShare, earlier }: { per: bigint; isShare: boolean; earlier: Earlier | null },
+): FigureLine {
   const { lead, buckets, previous } = frame
   const scale = isShare ? 100n : 1n
   const over = (top: bigint, bottom: bigint): Quotient => ({ top: top * scale, bottom: bottom * per })
@@ -67,8 +82,15 @@ function ratio(numerators: Sums, denominators: FrameCounts, frame: Frame, { per,
     data: at.slice(lead, lead + buckets.length),
     dataPrev: at.slice(0, previous.length),
     weights: { total: denominators.window, totalPrev: denominators.before },
+    complete: earlier && {
+      total: over(sumOf(numerators.at, frame, earlier.buckets), sumOf(denominators.at, frame, earlier.buckets)),
+      totalPrev: over(earlier.top, earlier.bottom),
+    },
   }
 }
+
+/** Of the first buckets of the window. */
+const sumOf = (at: readonly bigint[], { lead }: Frame, buckets: number): bigint => totalOf(at.slice(lead, lead + buckets))
 
 /** How a line is divided: the rows of each scan, and users who are counted once. */
 export type Divide = { scan: (scan: Scan) => Division; users: Division }
@@ -124,8 +146,25 @@ const withPayments = (scan: Scan, payments: readonly MeasuredSum[]): Scan => ({
   terms: [...scan.terms, ...payments.map((_, i) => ({ plus: scan.measured.length + i, within: PAYMENTS }))],
 })
 
-/** What a chart computes, and for which times. `isShare`: a percentage. `most`: sums that may be held at once; left out: any number. */
-export type LinePlan = { measure: Measure; kind: ChartKind; isShare: boolean; frame: Frame; scans: readonly ScanCode[]; most?: number }
+/**
+ * What a chart computes, and for which times. `isShare`: a percentage. `complete`: the part of the window whose outcomes are known; left out: not asked
+ * for. `most`: sums that may be held at once; left out: any number.
+ */
+export type LinePlan = {
+  measure: Measure
+  kind: ChartKind
+  isShare: boolean
+  frame: Frame
+  scans: readonly ScanCode[]
+  complete?: CompletePart | null
+  most?: number
+}
+
+/** The frame of the time before the window that is as long as its complete part. */
+function earlierFrame({ window }: Frame, { to }: CompletePart): Frame {
+  const before = windowBefore({ from: window.from, to })
+  return { window: before, before, buckets: [], previous: [], grid: { starts: [before.from], end: before.to }, lead: 0 }
+}
 
 /** Whether the figures of several values together are computed from the sums of each: users who are counted once are not. */
 export const isAdditive = ({ denominator }: Measure): boolean => typeof denominator !== 'string'
@@ -156,12 +195,27 @@ export async function linesOf(
   const repeats = denominator === 'payers' ? await repeatedPayments(context, frame, divide.users) : null
   const payments = repeats ? [measuredCount()] : []
   const tallies = await talliesOf(context, plan, typeof denominator === 'object' ? [...rows, denominator] : rows, divide, payments)
+  const earlier = plan.complete?.buckets
+    ? await talliesOf(
+        context,
+        { ...plan, frame: earlierFrame(frame, plan.complete) },
+        [...rows, denominator as readonly number[]],
+        divide,
+        [],
+      )
+    : null
   const users = typeof denominator === 'string' && !repeats ? await countUsers(context, denominator, frame, divide.users) : null
   const isDivided = divide.users !== UNDIVIDED
   const denominatorsOf = (numbers: readonly number[], tally: Tally): FrameCounts => {
     if (users) return users.get(isDivided ? numbers[0]! : ALL) ?? { at: frame.grid.starts.map(() => 0n), before: 0n, window: 0n }
     const counts = countsOfRows(frame, repeats ? tally[terms]!.at : combined(denominator as readonly number[], tally).at)
     return repeats ? withoutRepeats(counts, repeats) : counts
+  }
+  const earlierOf = (coefficients: readonly number[], numbers: readonly number[]): Earlier | null => {
+    if (!plan.complete) return null
+    const tally = earlier?.of(numbers) ?? []
+    const sum = (row: readonly number[]) => (tally.length === 0 ? 0n : totalOf(combined(row, tally).at))
+    return { top: sum(coefficients), bottom: sum(denominator as readonly number[]), buckets: plan.complete.buckets }
   }
   const lineOf = (coefficients: readonly number[], numbers: readonly number[], tally: Tally): FigureLine => {
     const values = combined(coefficients, tally)
@@ -171,7 +225,7 @@ export async function linesOf(
       case 'stock':
         return stock(values, frame, per)
       case 'ratio':
-        return ratio(values, denominatorsOf(numbers, tally), frame, { per, isShare })
+        return ratio(values, denominatorsOf(numbers, tally), frame, { per, isShare, earlier: earlierOf(coefficients, numbers) })
       default:
         return kind satisfies never
     }

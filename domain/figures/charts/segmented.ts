@@ -49,7 +49,7 @@ export async function valuesShown(
   const values = dividedByValue(context, attribute, plan.measure)
   // Monthly amounts go up and down: they may be the same at both ends of the window.
   const isOfStates = plan.scans.some(scan => scan === 'monthly' || scan.startsWith('standing'))
-  const lines = await linesOf(context, isOfStates ? plan : { ...plan, frame: coarse(plan.frame) }, [whole], values.divide)
+  const lines = await linesOf(context, isOfStates ? plan : { ...plan, frame: coarse(plan.frame), complete: null }, [whole], values.divide)
   const all = await occurring(lines, plan, values)
   return { shown: all.slice(0, maxSeries), isMore: all.length > maxSeries }
 }

@@ -4,7 +4,7 @@ import { COHORT_DAYS } from '../../facts/anchors.ts'
 import type { LeftOutMoney } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
 import { addPayments, type GroupByCohort, type MemberGroup, NO_PAYMENTS } from './group.ts'
-import type { Ages } from './payments.ts'
+import type { Ages, Payments } from './payments.ts'
 import { type CohortMode, type CohortQuestion, type Grouping, LAST_RENEWAL } from './question.ts'
 import { readMemberFacts } from './read.ts'
 import { shownMoney } from './shown.ts'
@@ -15,9 +15,12 @@ export const COHORT_METRICS = ['subscriptions', 'payers', 'revenue', 'arpu', 'ar
 export type CohortMetric = (typeof COHORT_METRICS)[number]
 
 /** `subscriptions`, `payers` and `revenue` of the period alone, the averages of all periods up to it. */
-export type CohortCell = Record<CohortMetric, number> & { index: number; label: string; is_complete: boolean }
-export type CohortTotal = { label: string; users: number; periods: CohortCell[] }
-export type CohortRow = CohortTotal & { from: number; to: number }
+type CohortFigures = Record<CohortMetric, number>
+export type CohortCell = CohortFigures & { index: number; label: string; is_complete: boolean }
+export type CohortRow = { label: string; from: number; to: number; users: number; periods: CohortCell[] }
+/** `reachable`: of the cohorts alone in which everybody had the time to reach the period. */
+export type CohortTotalCell = CohortCell & { reachable: CohortFigures & { cohorts: number; users: number } }
+export type CohortTotal = { label: string; users: number; periods: CohortTotalCell[] }
 export type CohortTriangle = { cohorts: CohortRow[]; total: CohortTotal | null; max_values: Record<CohortMetric, number> }
 
 export type Cohorts = CohortTriangle & {
@@ -63,6 +66,40 @@ function isOver(index: number, { group, to }: Row, { mode, now }: Asked, open: n
   return to <= now && open === 0
 }
 
+/** Of some users: what they paid in a period, and until its end. */
+type Reached = { users: number; inside: Payments; upTo: Payments }
+
+const shownFigures = ({ users, inside, upTo }: Reached, perUnit: bigint): CohortFigures => ({
+  subscriptions: inside.subscriptions,
+  payers: inside.payers,
+  revenue: shownMoney(inside.revenue, perUnit),
+  arpu: shownMoney(upTo.revenue, perUnit, users),
+  arppu: shownMoney(upTo.revenue, perUnit, upTo.firstPayers),
+  arpas: shownMoney(upTo.recurring, perUnit, upTo.firstPaid),
+})
+
+/**
+ * By period: the cohorts in which it is over for everybody, together. A cohort that ended early, because nobody paid, is among them: without its users
+ * the average would be that of survivors.
+ */
+function reachableOf(rows: readonly Row[], asked: Asked): CohortTotalCell['reachable'][] {
+  const sums = periodLabels(asked.mode).map(() => ({ cohorts: 0, users: 0, inside: NO_PAYMENTS, upTo: NO_PAYMENTS }))
+  for (const row of rows) {
+    let upTo = NO_PAYMENTS
+    for (const [i, sum] of sums.entries()) {
+      const { open } = upTo
+      const inside = row.group.periods.get(i + 1) ?? NO_PAYMENTS
+      upTo = addPayments(upTo, inside)
+      if (!isOver(i + 1, row, asked, open)) break
+      sum.cohorts += 1
+      sum.users += row.group.users
+      sum.inside = addPayments(sum.inside, inside)
+      sum.upTo = addPayments(sum.upTo, upTo)
+    }
+  }
+  return sums.map(sum => ({ cohorts: sum.cohorts, users: sum.users, ...shownFigures(sum, asked.perUnit) }))
+}
+
 function cellsOf(row: Row, asked: Asked): CohortCell[] {
   const { mode, perUnit } = asked
   const cells: CohortCell[] = []
@@ -77,12 +114,7 @@ function cellsOf(row: Row, asked: Asked): CohortCell[] {
       index,
       label,
       is_complete: isOver(index, row, asked, open),
-      subscriptions: inside.subscriptions,
-      payers: inside.payers,
-      revenue: shownMoney(inside.revenue, perUnit),
-      arpu: shownMoney(upTo.revenue, perUnit, row.group.users),
-      arppu: shownMoney(upTo.revenue, perUnit, upTo.firstPayers),
-      arpas: shownMoney(upTo.recurring, perUnit, upTo.firstPaid),
+      ...shownFigures({ users: row.group.users, inside, upTo }, perUnit),
     })
     if (mode === 'by_renewals' && inside.payers === 0) break
   }
@@ -95,14 +127,19 @@ function triangleOf(
   perUnit: bigint,
 ): CohortTriangle {
   const asked = { ...question, perUnit }
-  const rows = [...cohorts].map(([cohort, group]): CohortRow => {
-    const [from, to] = [starts[cohort]!, starts[cohort + 1] ?? range.to]
-    return { label: cohortLabel(from, grouping), from, to, users: group.users, periods: cellsOf({ group, from, to }, asked) }
+  const groups = [...cohorts].map(([cohort, group]): Row => ({ group, from: starts[cohort]!, to: starts[cohort + 1] ?? range.to }))
+  const rows = groups.map((row): CohortRow => {
+    const { group, from, to } = row
+    return { label: cohortLabel(from, grouping), from, to, users: group.users, periods: cellsOf(row, asked) }
   })
   const cells = rows.flatMap(({ periods }) => periods)
   const largest = (metric: CohortMetric) => cells.reduce((most, cell) => Math.max(most, cell[metric]), 0)
+  const reachable = reachableOf(groups, asked)
   const total = whole &&
-    rows[0] && { label: 'Total', users: whole.users, periods: cellsOf({ group: whole, from: rows[0].from, to: range.to }, asked) }
+    rows[0] && {
+      ...{ label: 'Total', users: whole.users },
+      periods: cellsOf({ group: whole, from: rows[0].from, to: range.to }, asked).map((cell, i) => ({ ...cell, reachable: reachable[i]! })),
+    }
   return {
     cohorts: rows,
     total: total ?? null,

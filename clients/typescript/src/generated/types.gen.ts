@@ -371,7 +371,7 @@ export type AnalyticsCohort = {
 export type AnalyticsCohortTotal = {
     label: string;
     users: number;
-    periods: Array<AnalyticsCohortPeriod>;
+    periods: Array<AnalyticsCohortTotalPeriod>;
 } | null;
 
 export type AnalyticsCohortPeriod = {
@@ -407,6 +407,69 @@ export type AnalyticsCohortPeriod = {
     /**
      * Revenue of subscriptions up to the period for each subscription paid for until then.
      */
+    arpas: number;
+};
+
+export type AnalyticsCohortTotalPeriod = {
+    /**
+     * From 1.
+     */
+    index: number;
+    label: string;
+    /**
+     * Whether time alone cannot change it any more.
+     */
+    is_complete: boolean;
+    /**
+     * Runs that reached the paid period; by days, subscriptions with a paid period begun in it.
+     */
+    subscriptions: number;
+    /**
+     * Users with a payment in the period.
+     */
+    payers: number;
+    /**
+     * Of the period alone.
+     */
+    revenue: number;
+    /**
+     * Revenue up to the period for each user.
+     */
+    arpu: number;
+    /**
+     * Revenue up to the period for each user who paid until then.
+     */
+    arppu: number;
+    /**
+     * Revenue of subscriptions up to the period for each subscription paid for until then.
+     */
+    arpas: number;
+    reachable: AnalyticsCohortReachable;
+};
+
+/**
+ * The same over the cohorts alone that had the time to reach the period: those of which it is complete. The total beside it also counts users who could not have paid yet.
+ */
+export type AnalyticsCohortReachable = {
+    /**
+     * How many cohorts these are; everything is 0 without any.
+     */
+    cohorts: number;
+    /**
+     * Their users.
+     */
+    users: number;
+    subscriptions: number;
+    payers: number;
+    /**
+     * Of the period alone.
+     */
+    revenue: number;
+    /**
+     * Revenue up to the period for each of their users.
+     */
+    arpu: number;
+    arppu: number;
     arpas: number;
 };
 
@@ -727,6 +790,7 @@ export type AnalyticsChart = {
     segmentation?: string;
     summarySeries?: AnalyticsSeries;
     unconverted?: AnalyticsUnconverted;
+    complete?: AnalyticsComplete;
     /**
      * Everything that was recorded before this Unix second counts.
      */
@@ -752,9 +816,28 @@ export type AnalyticsSeries = {
     totalPrevWeight?: number;
     data: Array<AnalyticsPoint>;
     /**
-     * The values of the buckets of the window before, in their order.
+     * As many as `data`: each of its buckets, earlier by the length of the window.
      */
-    dataPrev?: Array<number>;
+    dataPrev?: Array<AnalyticsPoint>;
+    complete?: AnalyticsComplete;
+};
+
+/**
+ * Of charts that follow a start to its outcome: the part of the window whose outcomes are known, against the same length before the window. `total` and `totalPrev` of the whole window compare what may still convert, be cancelled or be refunded with what had the time to. In the chart, of all series together.
+ */
+export type AnalyticsComplete = {
+    /**
+     * End of that part, the start of the first bucket with an outcome that is not known. `from` when nothing is known, and `to` of the chart when everything is.
+     */
+    to: number;
+    /**
+     * The formula over [`from`, this `to`); 0 when that is empty.
+     */
+    total: number;
+    /**
+     * The formula over the same length before `from`.
+     */
+    totalPrev: number;
 };
 
 export type AnalyticsPoint = {
@@ -4359,7 +4442,7 @@ export type FiguresTimezone = string;
 export type FiguresRateDate = string;
 
 /**
- * Adds the buckets of the window before to each series.
+ * Adds to each series where its buckets lie in the window before.
  */
 export type FiguresPrevious = boolean;
 
@@ -8261,7 +8344,7 @@ export type V4GetAnalyticsChartData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
@@ -8410,7 +8493,7 @@ export type V4GetAnalyticsCardData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
@@ -10080,7 +10163,7 @@ export type V4ListAnalyticsChartFactsData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
@@ -10253,7 +10336,7 @@ export type V4ExplainAnalyticsChartData = {
          */
         rate_date?: string;
         /**
-         * Adds the buckets of the window before to each series.
+         * Adds to each series where its buckets lie in the window before.
          */
         previous?: boolean;
         /**
