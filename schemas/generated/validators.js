@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../main/node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -35,9 +35,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// node_modules/fast-deep-equal/index.js
+// ../main/node_modules/fast-deep-equal/index.js
 var require_fast_deep_equal = __commonJS({
-  "node_modules/fast-deep-equal/index.js"(exports, module) {
+  "../main/node_modules/fast-deep-equal/index.js"(exports, module) {
     "use strict";
     module.exports = function equal(a, b) {
       if (a === b) return true;
@@ -70,9 +70,9 @@ var require_fast_deep_equal = __commonJS({
   }
 });
 
-// node_modules/ajv/dist/runtime/equal.js
+// ../main/node_modules/ajv/dist/runtime/equal.js
 var require_equal = __commonJS({
-  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     var equal = require_fast_deep_equal();
@@ -44521,7 +44521,7 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerEventBatch = validate257;
-var schema431 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema431 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
 var schema432 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
 var schema433 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
 function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -44926,8 +44926,8 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.results === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "results" } };
+    if (data.unmatched_refunds === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "unmatched_refunds" } };
       if (vErrors === null) {
         vErrors = [err6];
       } else {
@@ -44935,21 +44935,18 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "created" || key0 === "duplicates" || key0 === "rejected" || key0 === "not_triggered" || key0 === "results")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
+    if (data.results === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "results" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
       }
+      errors++;
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "created" || key0 === "duplicates" || key0 === "rejected" || key0 === "not_triggered" || key0 === "unmatched_refunds" || key0 === "results")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -44957,8 +44954,11 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "event_batch")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema431.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -44966,11 +44966,8 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 !== "string") {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+      if (!(data0 === "event_batch")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema431.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -44978,8 +44975,11 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "/v4/events")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema431.properties.url.enum } };
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -44987,11 +44987,8 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.created !== void 0) {
-      let data2 = data.created;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
-        const err12 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/type", keyword: "type", params: { type: "integer" } };
+      if (!(data1 === "/v4/events")) {
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema431.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -44999,22 +44996,34 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+    }
+    if (data.created !== void 0) {
+      let data2 = data.created;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err13 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
       if (typeof data2 == "number" && isFinite(data2)) {
         if (data2 > 1e3 || isNaN(data2)) {
-          const err13 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (data2 < 0 || isNaN(data2)) {
-          const err14 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err14 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
             vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err15 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
           }
           errors++;
         }
@@ -45023,30 +45032,30 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duplicates !== void 0) {
       let data3 = data.duplicates;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err15 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/type", keyword: "type", params: { type: "integer" } };
+        const err16 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err15];
+          vErrors = [err16];
         } else {
-          vErrors.push(err15);
+          vErrors.push(err16);
         }
         errors++;
       }
       if (typeof data3 == "number" && isFinite(data3)) {
         if (data3 > 1e3 || isNaN(data3)) {
-          const err16 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (data3 < 0 || isNaN(data3)) {
-          const err17 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err17 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
             vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data3 < 0 || isNaN(data3)) {
+          const err18 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
           }
           errors++;
         }
@@ -45055,30 +45064,30 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rejected !== void 0) {
       let data4 = data.rejected;
       if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-        const err18 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "integer" } };
+        const err19 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err18];
+          vErrors = [err19];
         } else {
-          vErrors.push(err18);
+          vErrors.push(err19);
         }
         errors++;
       }
       if (typeof data4 == "number" && isFinite(data4)) {
         if (data4 > 999 || isNaN(data4)) {
-          const err19 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maximum", keyword: "maximum", params: { comparison: "<=", limit: 999 } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-        if (data4 < 0 || isNaN(data4)) {
-          const err20 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err20 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maximum", keyword: "maximum", params: { comparison: "<=", limit: 999 } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
             vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err21 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
           }
           errors++;
         }
@@ -45087,26 +45096,17 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.not_triggered !== void 0) {
       let data5 = data.not_triggered;
       if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
-        const err21 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/type", keyword: "type", params: { type: "integer" } };
+        const err22 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err21];
+          vErrors = [err22];
         } else {
-          vErrors.push(err21);
+          vErrors.push(err22);
         }
         errors++;
       }
       if (typeof data5 == "number" && isFinite(data5)) {
         if (data5 > 1e3 || isNaN(data5)) {
-          const err22 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (data5 < 0 || isNaN(data5)) {
-          const err23 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err23 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -45114,13 +45114,8 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      }
-    }
-    if (data.results !== void 0) {
-      let data6 = data.results;
-      if (Array.isArray(data6)) {
-        if (data6.length > 1e3) {
-          const err24 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/maxItems", keyword: "maxItems", params: { limit: 1e3 } };
+        if (data5 < 0 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -45128,38 +45123,84 @@ function validate257(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data6.length < 1) {
-          const err25 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/minItems", keyword: "minItems", params: { limit: 1 } };
+      }
+    }
+    if (data.unmatched_refunds !== void 0) {
+      let data6 = data.unmatched_refunds;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err25 = { instancePath: instancePath + "/unmatched_refunds", schemaPath: "#/properties/unmatched_refunds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 1e3 || isNaN(data6)) {
+          const err26 = { instancePath: instancePath + "/unmatched_refunds", schemaPath: "#/properties/unmatched_refunds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
-            vErrors = [err25];
+            vErrors = [err26];
           } else {
-            vErrors.push(err25);
+            vErrors.push(err26);
           }
           errors++;
         }
-        const len0 = data6.length;
+        if (data6 < 0 || isNaN(data6)) {
+          const err27 = { instancePath: instancePath + "/unmatched_refunds", schemaPath: "#/properties/unmatched_refunds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.results !== void 0) {
+      let data7 = data.results;
+      if (Array.isArray(data7)) {
+        if (data7.length > 1e3) {
+          const err28 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/maxItems", keyword: "maxItems", params: { limit: 1e3 } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data7.length < 1) {
+          const err29 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        const len0 = data7.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate258(data6[i0], { instancePath: instancePath + "/results/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
+          if (!validate258(data7[i0], { instancePath: instancePath + "/results/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
             vErrors = vErrors === null ? validate258.errors : vErrors.concat(validate258.errors);
             errors = vErrors.length;
           }
         }
       } else {
-        const err26 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/type", keyword: "type", params: { type: "array" } };
+        const err30 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err26];
+          vErrors = [err30];
         } else {
-          vErrors.push(err26);
+          vErrors.push(err30);
         }
         errors++;
       }
     }
   } else {
-    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err27];
+      vErrors = [err31];
     } else {
-      vErrors.push(err27);
+      vErrors.push(err31);
     }
     errors++;
   }
