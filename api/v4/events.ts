@@ -80,6 +80,7 @@ export const v4CreateEvents = onPool('v4CreateEvents', async ({ body, environmen
       duplicates: count('duplicate'),
       rejected,
       not_triggered: outcomes.filter(outcome => outcome.status === 'created' && !outcome.triggers).length,
+      unmatched_refunds: outcomes.filter(outcome => outcome.status === 'created' && outcome.isUnmatched).length,
       results: outcomes.map((outcome, i) => result(items[i]!, i, outcome)),
     },
   }

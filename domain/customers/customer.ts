@@ -3,7 +3,7 @@ import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import type { Platform } from '../platform.ts'
 import { notFound } from '../refusal.ts'
-import { REFUND_FACTS } from '../subscriptions/posted.ts'
+import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 import { type Property, sortedProperties } from '../users/properties.ts'
 

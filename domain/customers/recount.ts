@@ -1,6 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { NOT_SUPERSEDED, postedOf, REFUND_FACTS, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { NOT_SUPERSEDED, postedOf, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
+import { postedBack } from '../subscriptions/posted-refunds.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { purchasesOf } from '../subscriptions/recorded.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 
@@ -10,9 +13,10 @@ const DAY = (e: string) => `(coalesce(${e}.transaction_date, ${e}.happened_at) a
 
 const FACTS = `
   select p.purchased_at as at, p.amount, p.currency, p.store_product_id as product, p.amount * r.rate as usd,
-    (least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount)
+    (least(coalesce(p.refunded_amount, case when p.refunded_at is null then 0 else p.amount end), p.amount) + coalesce(b.amount, 0)
       + (select coalesce(sum((c ->> 'amount')::numeric), 0) from jsonb_array_elements(p.credits) c)) * r.rate as refund_usd, p.id::text as id
   from ${purchasesOf('k.user_id')} p
+  left join unnest($4::bigint[], $5::numeric[]) b(purchase, amount) on b.purchase = p.id
   cross join lateral (select usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date) as rate) r
   where not p.is_family_shared
   union all
@@ -29,21 +33,31 @@ const POSTED_REFUNDS = `
   from (
     select usd_rate(currency, day) as rate, sums.* from (
       select max(t.price) as paid, max(t.price_usd) as paid_usd, max(coalesce(t.currency, e.currency)) as currency, min(coalesce(t.day, ${DAY('e')})) as day,
-        clamped_sum(case when e.name = 'refund_reversed' then -coalesce(e.price, 'infinity') else coalesce(-e.price, t.price, 0) end, t.price
+        clamped_sum(case when e.name = 'refund_reversed' then -coalesce(f.price, 'infinity') else coalesce(-f.price, t.price, 0) end, t.price
           order by e.happened_at, e.id) as back,
         sum(-e.price_usd) as back_usd
       from ${postedOf('k.user_id', REFUND_FACTS)} e left join lateral (
         select b.price, b.price_usd, b.currency, ${DAY('b')} as day from events b
         where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and b.user_id = e.user_id
           and b.purchase is null limit 1) t on true
+      cross join lateral (select case when t.currency is null or t.currency = e.currency then e.price
+        else round(e.price * coalesce(currency_factor(e.currency, t.day, t.currency), 0), 6) end as price) f
       where ${NOT_SUPERSEDED}
       group by coalesce(coalesce(e.platform, '') || ':' || e.transaction_id, e.id)) sums) of_transaction`
 
 /**
  * Recounts the figures of customers from all their facts: transactions, payments, gross and net in USD. Each amount is converted at the rate
- * of the day of its purchase; an amount without a rate is only counted. Writes `statuses` in the same statement. The users' rows are locked.
+ * of the day of its purchase; an amount without a rate is only counted. Writes `statuses` in the same statement. `purchases`: all that are recorded of the
+ * users. The users' rows are locked.
  */
-export async function recount(tx: Tx, environment: Environment, users: string[], statuses?: Map<string, CustomerStatus>): Promise<void> {
+export async function recount(
+  tx: Tx,
+  environment: Environment,
+  users: string[],
+  statuses: Map<string, CustomerStatus>,
+  purchases: PurchaseRow[],
+): Promise<void> {
+  const refunded = purchases.filter(({ posted_back }) => posted_back.length > 0)
   await tx.query({
     name: 'recount-customers',
     text: `update users u set first_transaction_at = c.first_at, last_payment_at = c.last_at, payments_count = c.payments,
@@ -64,6 +78,6 @@ export async function recount(tx: Tx, environment: Environment, users: string[],
            ) c
            cross join lateral (select ctid as row_id from users where environment = $1 and id >= c.user_id and id <= c.user_id order by id limit 1) t
            where u.ctid = t.row_id`,
-    values: [environment, users, users.map(user => statuses?.get(user) ?? null)],
+    values: [environment, users, users.map(user => statuses.get(user) ?? null), refunded.map(({ id }) => id), refunded.map(postedBack)],
   })
 }

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Life, subscriptionsOfLife } from '../facts/life.ts'
+import { storeAccess } from '../subscriptions/derived.ts'
 import type { Subscription } from '../subscriptions/lineages.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { recount } from './recount.ts'
@@ -8,7 +9,7 @@ import { recount } from './recount.ts'
 type Failed = { no: number; error: string }
 
 /**
- * Stores what follows from all facts of the users: subscriptions with the next change of each, status, sums. Users whose subscriptions cannot be
+ * Stores what follows from all facts of the users: subscriptions with the next change of each, status, sums, access after posted refunds. Users whose subscriptions cannot be
  * computed keep what they have and are returned. The users' rows are locked.
  */
 export async function storeCustomers(tx: Tx, environment: Environment, lives: Life[]): Promise<Failed[]> {
@@ -27,6 +28,8 @@ export async function storeCustomers(tx: Tx, environment: Environment, lives: Li
     }
   }
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
-  await recount(tx, environment, users, statuses)
+  const purchases = lives.flatMap(({ purchases }) => purchases)
+  await storeAccess(tx, purchases)
+  await recount(tx, environment, users, statuses, purchases)
   return failed
 }

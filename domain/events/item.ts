@@ -40,9 +40,11 @@ export type EventInput = {
 export const appEventPrefix = (user: number): string => `@${user}`
 
 export type ItemError = { code: 'invalid_data' | 'not_found' | 'idempotency_conflict'; message: string; details?: Detail[] }
-/** `triggers` false: the event starts no automation, ends no wait and goes to no integration. */
+/**
+ * `triggers` false: the event starts no automation, ends no wait and goes to no integration. `isUnmatched`: a refund whose transaction is not known.
+ */
 export type ItemResult =
-  | { status: 'created'; id: string; triggers: boolean }
+  | { status: 'created'; id: string; triggers: boolean; isUnmatched: boolean }
   | { status: 'duplicate'; id: string }
   | { status: 'rejected'; error: ItemError }
 

@@ -59,7 +59,7 @@ export const negated = (amount: string): string => (amount.startsWith('-') ? amo
 const PLACES = 6
 
 /** The inverse of `scaled`, with at most six places: further digits are rounded half away from zero. */
-function unscaled(value: bigint, places: number): string {
+export function unscaled(value: bigint, places: number): string {
   const size = value < 0n ? -value : value
   const cut = 10n ** BigInt(places - PLACES)
   const digits = ((size + cut / 2n) / cut).toString().padStart(PLACES + 1, '0')

@@ -1,5 +1,5 @@
 import { slugsSql } from '../events/catalogue.ts'
-import { POSTED_FACTS, STORE_OF } from '../subscriptions/posted.ts'
+import { LINEAGE_OF, POSTED_FACTS, STORE_OF } from '../subscriptions/posted.ts'
 import { isMember, plain, setting, USERS_OF_PART, USERS_ORDER } from './part-range.ts'
 import { platformOfStore } from './state-columns.ts'
 
@@ -22,9 +22,6 @@ export const PURCHASE_STATE_FROM = `
     and ${isMember('p', 'user_id')}
   order by p.environment, p.id`
 
-/** The lineage of a posted event; one of several products of a lineage has its product behind it. */
-const POSTED_LINEAGE = `coalesce(e.original_transaction_id, e.transaction_id, 'product ' || e.product_id, '')`
-
 export const SUBSCRIPTIONS_FROM = `
   from users u
   join environments v on v.id = u.environment
@@ -40,7 +37,7 @@ export const SUBSCRIPTIONS_FROM = `
     select e.product_id from events e
     where p.id is null and e.environment = u.environment and e.user_id = u.id and e.purchase is null and e.name in (${slugsSql(POSTED_FACTS)})
       and coalesce(e.platform, '') = s.platform and e.product_id is not null
-      and s.lineage in (${POSTED_LINEAGE}, ${POSTED_LINEAGE} || ':' || e.product_id)
+      and s.lineage in (${LINEAGE_OF}, ${LINEAGE_OF} || ':' || e.product_id)
     order by e.happened_at desc, e.id desc limit 1) e on true
   cross join lateral (
     select linked_product(u.environment, ${STORE_OF('s.platform')}, coalesce(p.store_product_id, e.product_id), p.base_plan_id) as product,

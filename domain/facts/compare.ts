@@ -1,7 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
-import { UNKNOWN_SUBSCRIPTION } from './fold.ts'
 import { flatMapInSteps, inSteps } from './in-steps.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, contentOf, type FactRow, type Stored, type StoredUser, transactionTable, userTable } from './tables.ts'
@@ -46,7 +45,7 @@ async function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscripti
     if (!facts) continue
     const numbers: Numbers = {
       word: text => (text === null || text === '' ? UNKNOWN_WORD : (words.get(text) ?? NEW_WORD)),
-      subscription: key => (key === null ? null : key === UNKNOWN_SUBSCRIPTION ? 0 : (subscriptions.get(`${no}|${key}`) ?? 0)),
+      subscription: key => (key === null ? null : (subscriptions.get(`${no}|${key}`) ?? 0)),
     }
     wanted.users.push({ no, values: factValues(USER_COLUMNS, facts.user, numbers) })
     for (const row of facts.transactions) {

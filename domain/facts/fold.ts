@@ -7,7 +7,7 @@ import { furtherParts, statedParts } from './refunds.ts'
 import type { Attribution, Facts, SubscriptionChange, TransactionFact, UserFact } from './rows.ts'
 import { screensOf } from './screens.ts'
 import { dayOf, type Source, type Sources, seconds, sourcesOf } from './sources.ts'
-import { type LoneRefund, type Transaction, transactionsOf } from './transactions.ts'
+import { type Transaction, transactionsOf } from './transactions.ts'
 
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
 /** By time, then by what is stated: the order in which facts arrived must not matter. */
@@ -23,8 +23,7 @@ export async function foldLife(life: Life): Promise<Facts> {
   const { user } = life
   const subscriptions = subscriptionsOfLife(life)
   const sources = sourcesOf(life)
-  const { transactions: unordered, lone } = await transactionsOf(life, subscriptions, sources)
-  const transactions = unordered.sort(inOrder)
+  const transactions = (await transactionsOf(life, subscriptions, sources)).sort(inOrder)
   const anchors = anchorsOf(user.created, transactions)
   const relations = relationsOf(transactions, anchors)
   const screens = screensOf(transactions, life.screens)
@@ -41,7 +40,7 @@ export async function foldLife(life: Life): Promise<Facts> {
   })
   return {
     user: userOf(user, anchors, transactions),
-    transactions: [...rows, ...lone.map(one => loneRefund(one, attribution, anchors))],
+    transactions: rows,
     changes: await changesOfAll(subscriptions, attribution, sources),
   }
 }
@@ -157,24 +156,6 @@ function creditsOf({ source, credits }: Transaction, fact: TransactionFact): Tra
     }
   })
 }
-
-/** The key of the subscription of a refund whose transaction nobody knows. */
-export const UNKNOWN_SUBSCRIPTION = ''
-
-const loneRefund = ({ source, refund, isRecurring }: LoneRefund, attribution: Attribution, anchors: Anchors): TransactionFact => ({
-  ...common(source, null, attribution, anchors),
-  ...NOTHING_FOLLOWED,
-  kind: 'refund',
-  happened: seconds(refund.at),
-  bought_on: dayOf(refund.at),
-  amount: refund.amount,
-  ...statedParts(source, refund.amount),
-  is_loyal: false,
-  subscription: isRecurring ? UNKNOWN_SUBSCRIPTION : null,
-  recorded: seconds(refund.recorded),
-  purchase: null,
-  event: refund.event,
-})
 
 function userOf(user: Origin, anchors: Anchors, transactions: Transaction[]): UserFact {
   const firstSource = transactions.find(transaction => transaction.kind === 'trial' || isPaid(transaction))?.source

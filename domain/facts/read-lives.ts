@@ -9,9 +9,9 @@ import {
   type PostedRow,
   postedFact,
   postedOf,
-  REFUND_FACTS,
   TRANSACTION_FACTS,
 } from '../subscriptions/posted.ts'
+import { POSTED_PRICE, REFUND_FACTS } from '../subscriptions/posted-price.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
 
@@ -24,7 +24,7 @@ const USERS = `
     select * from users where no = k.no and environment = $1 limit 1) u`
 
 const EVENTS = `
-  select ${POSTED_COLUMNS}, e.price::text, e.currency, e.proceeds::text, e.price_usd::text, e.proceeds_usd::text, e.product_id, e.screen_id,
+  select ${POSTED_COLUMNS}, (${POSTED_PRICE})::text as price, e.currency, e.proceeds::text, e.price_usd::text, e.proceeds_usd::text, e.product_id, e.screen_id,
     e.country, e.app_version, e.locale, e.known_country, e.known_app_version, e.known_locale
   from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', POSTED_FACTS)} e
   where ${NOT_SUPERSEDED}

@@ -6,12 +6,13 @@ import { millionths, type Source } from './sources.ts'
 /** Money that went back of a transaction, or was taken back again (negative), in millionths; times in ms. */
 export type Refund = { at: number; amount: bigint; recorded: number; event: string | null }
 
-/** Of a recorded purchase: each at its own time, in the order of their times. */
+/** Of a recorded purchase, stated and posted: each at its own time, in the order of their times. */
 export function refundsOfPurchase(purchase: PurchaseRow): Refund[] {
   const recorded = Date.parse(recordedAt(purchase))
   return refundPartsOf(purchase)
-    .map(({ at, amount }) => ({ at: Date.parse(at), amount: millionths(amount), recorded, event: null }))
-    .filter(({ amount }) => amount > 0n)
+    .map(({ at, amount }): Refund => ({ at: Date.parse(at), amount: millionths(amount), recorded, event: null }))
+    .concat(purchase.posted_back)
+    .filter(({ amount }) => amount !== 0n)
     .sort((a, b) => a.at - b.at)
 }
 
@@ -25,16 +26,16 @@ export function creditsOfPurchase(purchase: PurchaseRow): Refund[] {
 
 /**
  * Of posted events about one transaction, in the order of their times. What went back never exceeds `paid`, and what is taken back of refunds
- * never exceeds the refunds. An event without an amount means all of it. `paid` null: the transaction is not known.
+ * never exceeds the refunds. An event without an amount means all of it.
  */
-export function refundsOfEvents(events: PostedTransaction[], paid: bigint | null): Refund[] {
+export function refundsOfEvents(events: PostedTransaction[], paid: bigint): Refund[] {
   const refunds: Refund[] = []
   let back = 0n
   const size = (value: bigint) => (value < 0n ? -value : value)
   const least = (a: bigint, b: bigint) => (a < b ? a : b)
   for (const event of [...events].sort((a, b) => a.at - b.at || (a.id < b.id ? -1 : 1))) {
     const stated = event.price === null ? null : size(millionths(event.price))
-    const left = paid === null ? (stated ?? 0n) : paid - back
+    const left = paid - back
     const amount = event.name === 'refund_reversed' ? -least(stated ?? back, back) : least(stated ?? left, left)
     if (amount === 0n) continue
     back += amount

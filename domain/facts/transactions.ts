@@ -115,26 +115,24 @@ const oneTime = (at: number, source: Source, refunds: Refund[], credits: Refund[
 const REFUNDS = new Set(['subscription_refunded', 'in_app_refunded', 'refund_reversed'])
 const keyOf = ({ platform, transaction }: PostedTransaction) => (transaction === null ? null : JSON.stringify([platform, transaction]))
 
-/** Refunds whose transaction nobody knows: they count by what they state. */
-export type LoneRefund = { source: Source; refund: Refund; isRecurring: boolean }
-
-/** The transactions of a user, in no order, and refunds of unknown ones. A free one-time purchase and what a family shares count nowhere. */
+/**
+ * The transactions of a user, in no order. A free one-time purchase and what a family shares count nowhere, and a posted refund only once its
+ * transaction is known.
+ */
 export async function transactionsOf(
   { user, purchases, transactions: events }: Life,
   subscriptions: Subscription[],
   sources: Sources,
-): Promise<{ transactions: Transaction[]; lone: LoneRefund[] }> {
+): Promise<Transaction[]> {
   const byId = new Map(events.map(event => [event.id, event]))
   const refundsByKey = Map.groupBy(
     events.filter(({ name }) => REFUNDS.has(name)),
     event => keyOf(event) ?? event.id,
   )
-  const used = new Set<string>()
   /** `unnamed`: the ids of refunds of the event that name no transaction. */
   const refundsOfEvent = (event: PostedTransaction, source: Source, unnamed: string[]): Refund[] => {
     const own = keyOf(event)
     const keys = own === null ? unnamed : [own, ...unnamed]
-    for (const key of keys) used.add(key)
     return refundsOfEvents(
       keys.flatMap(key => refundsByKey.get(key) ?? []),
       source.amount,
@@ -158,7 +156,7 @@ export async function transactionsOf(
   }
   const recurring: Transaction[][] = []
   for (const subscription of subscriptions) recurring.push(await ofSubscription(subscription, find))
-  const transactions = [
+  return [
     ...recurring.flat(),
     ...purchases
       .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
@@ -169,15 +167,4 @@ export async function transactionsOf(
       .map(event => ({ event, ...ofSale(event) }))
       .map(({ event, source, refunds }) => oneTime(event.begins, source, refunds, [])),
   ].filter(({ kind, source }) => kind !== 'one_time' || source.amount > 0n)
-  const lone = [...refundsByKey].flatMap(([key, of]) => (used.has(key) ? [] : loneRefunds(of, user)))
-  return { transactions, lone }
-}
-
-function loneRefunds(events: PostedTransaction[], user: Life['user']): LoneRefund[] {
-  const byId = new Map(events.map(event => [event.id, event]))
-  return refundsOfEvents(events, null).map(refund => {
-    const event = byId.get(refund.event!)!
-    const isRecurring = event.name === 'subscription_refunded'
-    return { source: sourceOfEvent(event, user, { isRecurring, isLoyal: false }), refund, isRecurring }
-  })
 }

@@ -17,6 +17,7 @@ import { micros } from '../time/instant.ts'
 import { moveBeginning } from '../users/beginning.ts'
 import { createIdentifiedUsers, lockUsers, type NewIdentity } from '../users/user.ts'
 import { findDurations } from './period-end.ts'
+import { findUnmatched } from './unmatched-refunds.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
 /** Whether events start automations, end waits and go to integrations: `true`, unless they are history; `false`, none of them; `always`, history too. */
@@ -57,7 +58,7 @@ export async function appendItems(
   const { results, repeats, newItems } = validateItems(items, found, durations)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
   const told = fresh.map((one): ToldItem => ({ ...one, triggers: isTriggering(one.item, one.at, trigger, found) }))
-  const created = await createNewUsers(tx, environment, told, found.now)
+  const newUsers = await createNewUsers(tx, environment, told, found.now)
 
   const changed = new Map<string, UserTraits>()
   // Users whose facts change with what is first known of them.
@@ -67,6 +68,7 @@ export async function appendItems(
     changed.set(user.id, user)
   }
   const entries: Entry[] = []
+  const created = new Map<Entry, number>()
   for (const { index, item, at, user, platform, transactionKey, triggers } of told) {
     if (user) {
       const attribution = attributionOf(user)
@@ -80,8 +82,11 @@ export async function appendItems(
     const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
     if (user && isFact(entry)) entry.known = { country: user.country, app_version: user.app_version, locale: user.locale }
     entries.push(entry)
-    results[index] = { status: 'created', id: entry.id, triggers }
+    created.set(entry, index)
   }
+  const unmatched = await findUnmatched(tx, environment, entries)
+  for (const [entry, index] of created)
+    results[index] = { status: 'created', id: entry.id, triggers: entry.triggers, isUnmatched: unmatched.has(entry) }
   for (const [index, first] of repeats) {
     const result = results[first]
     results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
@@ -89,7 +94,7 @@ export async function appendItems(
   await updateUsers(tx, environment, entries, changed)
   await markChanged(tx, environment, entries, rooted)
   await before(entries)
-  await claimNamed(tx, environment, created)
+  await claimNamed(tx, environment, newUsers)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
   return results as ItemResult[]
 }

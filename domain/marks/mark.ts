@@ -7,7 +7,7 @@ import type { Environment } from '../environment.ts'
 // mark that the fold does not delete.
 
 /** By the rules of this version facts are folded (`factsOf`). Facts of another version are folded anew. */
-export const FOLD_VERSION = 8
+export const FOLD_VERSION = 9
 
 /** Announces that users of an environment were marked. The payload is the environment. */
 export const FACTS_CHANNEL = 'facts'

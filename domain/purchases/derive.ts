@@ -1,35 +1,11 @@
 import type { Tx } from '../../store/connect.ts'
-import { chain, runsOf } from '../subscriptions/access-periods.ts'
+import { derivedOf } from '../subscriptions/derived.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
-import { periodOf, type RecordedPeriod } from '../subscriptions/recorded.ts'
 import type { Emission } from './emit.ts'
-
-type Derived = { id: number; access_until: string; run_started_at: string | null; is_last: boolean }
-
-const iso = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : 'infinity')
-
-function deriveLineage(purchases: PurchaseRow[]): Derived[] {
-  const oneTime = purchases.filter(({ is_subscription }) => !is_subscription)
-  const links = chain<RecordedPeriod>(purchases.filter(({ is_subscription }) => is_subscription).map(periodOf))
-  return [
-    ...oneTime.map(purchase => {
-      const { refundedAt } = periodOf(purchase)
-      return { id: purchase.id, access_until: iso(refundedAt ?? Number.POSITIVE_INFINITY), run_started_at: null, is_last: true }
-    }),
-    ...runsOf(links).flatMap(run =>
-      run.map(link => ({
-        id: link.period.purchase.id,
-        access_until: iso(link.accessUntil),
-        run_started_at: run[0]!.period.purchase.purchased_at,
-        is_last: link === links.at(-1),
-      })),
-    ),
-  ]
-}
 
 /** Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and what its events tell. */
 export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: Emission[]): Promise<void> {
-  const all = [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(deriveLineage)
+  const all = derivedOf(purchases)
   if (all.length === 0) return
   const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)
   const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ told }) => told))

@@ -41,6 +41,8 @@ export type Emission = {
   isVoluntary?: false | undefined
   /** When the told fact happened and when it was recorded; by default as the purchase itself. */
   fact?: { at: string; recorded: string }
+  /** A posted event of the log says it already: what is told is written down, and nothing is appended. */
+  isPosted?: true
   /** Whether the purchase begins after 365 paid days of its subscription. */
   loyal?: boolean
 }
@@ -134,8 +136,9 @@ const rank = ({ told }: Emission) => (told in RANK ? RANK[told as OnceOnly] : 2)
  * posted event has the same (platform, transaction id). `clockOffsetMs`: how far the environment's clock runs ahead.
  */
 export async function emit(tx: Tx, environment: Environment, emissions: Emission[], clockOffsetMs: number): Promise<void> {
-  if (emissions.length === 0) return
-  const sorted = [...emissions].sort((a, b) => (a.at === b.at ? rank(a) - rank(b) : a.at < b.at ? -1 : 1))
+  const unposted = emissions.filter(({ isPosted }) => !isPosted)
+  if (unposted.length === 0) return
+  const sorted = unposted.sort((a, b) => (a.at === b.at ? rank(a) - rank(b) : a.at < b.at ? -1 : 1))
   const entries = sorted.map(emission => entryOf(environment, emission, clockOffsetMs))
   const posted = await findTransactions(
     tx,

@@ -1,4 +1,4 @@
-import { compareAmounts, minus, plus } from '../events/money.ts'
+import { compareAmounts, minus, plus, unscaled } from '../events/money.ts'
 import { creditedAmount } from '../subscriptions/credits.ts'
 import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import { isTrialPurchase, periodOf } from '../subscriptions/recorded.ts'
@@ -96,6 +96,19 @@ const counted = (purchase: PurchaseRow, { fact, ...event }: Money, recorded: str
   fact: fact ?? { at: event.at, recorded },
 })
 
+/** Refunds that were posted before the purchase stated them: the log has them by the posted events. `untold`: what it does not say of what is stated. */
+function repeatedRefunds(purchase: PurchaseRow, untold: string): Emission[] {
+  let left = untold
+  return purchase.repeated_refunds.flatMap(({ event, amount: millionths }) => {
+    const [told, amount] = [`posted:${event}`, unscaled(millionths, 6)]
+    if (purchase.emitted.includes(told) || compareAmounts(amount, left) > 0 || millionths === 0n) return []
+    left = minus(left, amount)
+    return [
+      { purchase, slug: 'subscription_refunded', at: recordedAt(purchase), told, id: `${purchase.id}:${told}`, amount, isPosted: true },
+    ]
+  })
+}
+
 /**
  * What went back in all, whether or not it was taken back, and what was taken back, each as far as the log does not say it yet. A refund that was
  * taken back before it was told is told as both.
@@ -105,10 +118,15 @@ function refunds(purchase: PurchaseRow): Emission[] {
   const recorded = recordedAt(purchase)
   const at = refunded_at ?? recorded
   const slug = is_subscription ? 'subscription_refunded' : 'in_app_refunded'
-  const rise = minus(plus(refundedAmount(purchase), taken_back), plus(refund_told, taken_back_told))
+  let rise = minus(plus(refundedAmount(purchase), taken_back), plus(refund_told, taken_back_told))
   const fall = minus(taken_back, taken_back_told)
   const events: Emission[] = []
   let told = refund_told
+  for (const repeated of repeatedRefunds(purchase, rise)) {
+    told = plus(told, repeated.amount!)
+    rise = minus(rise, repeated.amount!)
+    events.push({ ...repeated, refundTold: told })
+  }
   // A free period that is refunded ends, but no money goes back.
   const isFree = isTrialPurchase(purchase) && refunded_at !== null && !purchase.emitted.includes('refunded')
   if (compareAmounts(rise, '0') > 0 || isFree) {

@@ -32,7 +32,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   for (const { purchase, told } of emissions) purchase.emitted.push(told)
   await storeDerived(tx, purchases, emissions)
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, now)
-  await recount(tx, environment, users, statuses)
+  await recount(tx, environment, users, statuses, purchases)
   await writeBeginnings(tx, environment, beginningsOf(purchases, offset, claimed))
   await mark(tx, environment, users)
   await emit(tx, environment, emissions, offset)

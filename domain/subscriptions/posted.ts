@@ -4,6 +4,7 @@ import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
 import type { Period } from './period.ts'
+import { POSTED_PRICE, REFUND_FACTS } from './posted-price.ts'
 
 /** A posted catalogue event about a subscription; times in ms. */
 export type PostedFact = {
@@ -38,7 +39,6 @@ export const TRANSACTION_FACTS = [
 ] as const
 /** Posted events that begin a period. */
 export const PERIOD_FACTS = ['trial_started', 'trial_converted', 'subscription_started', 'subscription_renewed'] as const
-export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
 /** Names of the events about a subscription's periods. */
 const SUBSCRIPTION_FACTS = [
@@ -92,13 +92,16 @@ export const NOT_SUPERSEDED = `((select 1 from purchases where environment = $1 
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
 
-/** The columns of a `PostedFact`, of the event `e`; its amount as a text. Without any id, a user has one subscription per product. */
-export const POSTED_COLUMNS = `e.user_id, e.platform, coalesce(e.original_transaction_id, e.transaction_id, 'product ' || e.product_id, '') as lineage,
+/** SQL: the lineage of the event `e`. Without any id, a user has one subscription per product. */
+export const LINEAGE_OF = `coalesce(e.original_transaction_id, e.transaction_id, 'product ' || e.product_id, '')`
+
+/** The columns of a `PostedFact`, of the event `e`; its amount as a text. */
+export const POSTED_COLUMNS = `e.user_id, e.platform, ${LINEAGE_OF} as lineage,
   e.product_id as product, e.name,
   ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
   ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace, e.transaction_id as transaction,
   e.new_product_id as planned, coalesce(e.is_discounted, false) as discounted,
-  abs(e.price)::text as amount, ${epoch('e.received_at')} as recorded, e.id`
+  abs(${POSTED_PRICE})::text as amount, ${epoch('e.received_at')} as recorded, e.id`
 
 export type PostedRow = Omit<PostedFact, 'amount'> & { amount: string | null }
 export const postedFact = <Row extends PostedRow>(row: Row) => ({ ...row, amount: row.amount === null ? null : scaled(row.amount, 6) })
@@ -135,7 +138,7 @@ const refunds = new Set<string>(REFUND_FACTS)
 const isRefund = ({ name }: PostedFact): boolean => refunds.has(name)
 
 const BEGINS = new Set<string>(PERIOD_FACTS)
-export const beginsPeriod = ({ name }: PostedFact): boolean => BEGINS.has(name)
+export const beginsPeriod = ({ name }: { name: string }): boolean => BEGINS.has(name)
 
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
 

@@ -1,5 +1,6 @@
 import type { Credit, Plan } from './credits.ts'
 import type { OffCause } from './period.ts'
+import type { PostedBack, RepeatedRefund } from './posted-refunds.ts'
 import type { RefundPart } from './refund-parts.ts'
 
 /** The stores of purchases, and the platform that events and users have for each. */
@@ -62,6 +63,9 @@ export type PurchaseRow = {
   taken_back: string
   /** See `refundPartsOf`. */
   refunds: RefundPart[]
+  /** Posted refunds beyond those that are stated of the purchase, and those that repeat them; empty unless the user's history is read. */
+  posted_back: PostedBack[]
+  repeated_refunds: RepeatedRefund[]
   verified_at: string | null
   never_renews: boolean
   triggers: boolean
@@ -161,6 +165,8 @@ const STORED = [
 export const PURCHASE_COLUMNS = [
   ...STORED.map(name => `p.${name}`),
   `nullif(p.access_until, 'infinity') as access_until`,
+  `'[]'::jsonb as posted_back`,
+  `'[]'::jsonb as repeated_refunds`,
   'l.lineage as lineage_name',
   'l.is_connected',
   'l.stated_until',

@@ -2,6 +2,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { compareAmounts } from '../events/money.ts'
 import { LAST_MS, type Period, parseTime } from './period.ts'
+import { postedFullRefundAt, withPostedRefunds } from './posted-refunds.ts'
 import { PURCHASE_COLUMNS, type PurchaseRow } from './purchase.ts'
 
 /** SQL: the recorded purchases of a user. An ordered range, as of `postedOf`. */
@@ -21,7 +22,7 @@ export async function recordedPurchases(tx: Tx, environment: Environment, users:
              order by p.lineage, p.purchased_at, p.expires_at, coalesce(p.transaction_id, p.order_id, p.store_product_id) collate "C", p.id`,
     values: [environment, users],
   })
-  return rows
+  return withPostedRefunds(tx, environment, users, rows)
 }
 
 export type RecordedPeriod = Period & { purchase: PurchaseRow }
@@ -51,7 +52,7 @@ export function periodOf(purchase: PurchaseRow): RecordedPeriod {
     isNewBuy: purchase.is_new_buy,
     retryAt: parseTime(purchase.billing_retry_at),
     graceUntil: parseTime(purchase.grace_period_expires_at),
-    refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : null,
+    refundedAt: isFullRefund(purchase) ? parseTime(purchase.refunded_at) : postedFullRefundAt(purchase),
     endStated: false,
     statedUntil: purchase.is_connected ? (parseTime(purchase.stated_until) ?? -LAST_MS) : null,
     purchase,

@@ -17726,7 +17726,7 @@ function validate139(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsChart = validate143;
-var schema240 = { "type": "object", "required": ["object", "url", "code", "from", "to", "unit", "environment", "currency", "measure", "totalType", "seriesRelation", "maxSeries", "horizontalLabelType", "series", "as_of", "incomplete_from"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart"] }, "url": { "type": "string" }, "code": { "type": "string" }, "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "totalType": { "type": "string", "enum": ["sum", "last", "average"] }, "seriesRelation": { "type": "string", "enum": ["partsOfWhole", "independent"] }, "maxSeries": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "horizontalLabelType": { "type": "string", "enum": ["default"] }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsSeries" } }, "segmentation": { "type": "string" }, "summarySeries": { "$ref": "answer:AnalyticsSeries" }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "complete": { "$ref": "answer:AnalyticsComplete" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "incomplete_from": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsChart" };
+var schema240 = { "type": "object", "required": ["object", "url", "code", "from", "to", "unit", "environment", "currency", "measure", "totalType", "seriesRelation", "maxSeries", "horizontalLabelType", "series", "as_of", "incomplete_from"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart"] }, "url": { "type": "string" }, "code": { "type": "string" }, "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "totalType": { "type": "string", "enum": ["sum", "last", "average"] }, "seriesRelation": { "type": "string", "enum": ["partsOfWhole", "independent"] }, "maxSeries": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "horizontalLabelType": { "type": "string", "enum": ["default"] }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsSeries" } }, "segmentation": { "type": "string" }, "summarySeries": { "$ref": "answer:AnalyticsSeries" }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "incomplete_from": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsChart" };
 function validate144(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -17769,7 +17769,7 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!(key0 === "label" || key0 === "total" || key0 === "totalPrev" || key0 === "totalWeight" || key0 === "totalPrevWeight" || key0 === "data" || key0 === "dataPrev" || key0 === "complete")) {
+      if (!(key0 === "label" || key0 === "total" || key0 === "totalPrev" || key0 === "totalWeight" || key0 === "totalPrevWeight" || key0 === "data" || key0 === "dataPrev")) {
         const err4 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -17944,213 +17944,32 @@ function validate144(data, { instancePath = "", parentData, parentDataProperty, 
         const len1 = data9.length;
         for (let i1 = 0; i1 < len1; i1++) {
           let data10 = data9[i1];
-          if (data10 && typeof data10 == "object" && !Array.isArray(data10)) {
-            if (data10.start_time === void 0) {
-              const err19 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/required", keyword: "required", params: { missingProperty: "start_time" } };
-              if (vErrors === null) {
-                vErrors = [err19];
-              } else {
-                vErrors.push(err19);
-              }
-              errors++;
-            }
-            if (data10.value === void 0) {
-              const err20 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/required", keyword: "required", params: { missingProperty: "value" } };
-              if (vErrors === null) {
-                vErrors = [err20];
-              } else {
-                vErrors.push(err20);
-              }
-              errors++;
-            }
-            for (const key2 in data10) {
-              if (!(key2 === "start_time" || key2 === "value")) {
-                const err21 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
-                if (vErrors === null) {
-                  vErrors = [err21];
-                } else {
-                  vErrors.push(err21);
-                }
-                errors++;
-              }
-            }
-            if (data10.start_time !== void 0) {
-              let data11 = data10.start_time;
-              if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
-                const err22 = { instancePath: instancePath + "/dataPrev/" + i1 + "/start_time", schemaPath: "answer:AnalyticsPoint/properties/start_time/type", keyword: "type", params: { type: "integer" } };
-                if (vErrors === null) {
-                  vErrors = [err22];
-                } else {
-                  vErrors.push(err22);
-                }
-                errors++;
-              }
-              if (typeof data11 == "number" && isFinite(data11)) {
-                if (data11 > 9007199254740991 || isNaN(data11)) {
-                  const err23 = { instancePath: instancePath + "/dataPrev/" + i1 + "/start_time", schemaPath: "answer:AnalyticsPoint/properties/start_time/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err23];
-                  } else {
-                    vErrors.push(err23);
-                  }
-                  errors++;
-                }
-                if (data11 < -9007199254740991 || isNaN(data11)) {
-                  const err24 = { instancePath: instancePath + "/dataPrev/" + i1 + "/start_time", schemaPath: "answer:AnalyticsPoint/properties/start_time/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err24];
-                  } else {
-                    vErrors.push(err24);
-                  }
-                  errors++;
-                }
-              }
-            }
-            if (data10.value !== void 0) {
-              let data12 = data10.value;
-              if (!(typeof data12 == "number" && isFinite(data12))) {
-                const err25 = { instancePath: instancePath + "/dataPrev/" + i1 + "/value", schemaPath: "answer:AnalyticsPoint/properties/value/type", keyword: "type", params: { type: "number" } };
-                if (vErrors === null) {
-                  vErrors = [err25];
-                } else {
-                  vErrors.push(err25);
-                }
-                errors++;
-              }
-            }
-          } else {
-            const err26 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "answer:AnalyticsPoint/type", keyword: "type", params: { type: "object" } };
+          if (!(typeof data10 == "number" && isFinite(data10))) {
+            const err19 = { instancePath: instancePath + "/dataPrev/" + i1, schemaPath: "#/properties/dataPrev/items/type", keyword: "type", params: { type: "number" } };
             if (vErrors === null) {
-              vErrors = [err26];
+              vErrors = [err19];
             } else {
-              vErrors.push(err26);
+              vErrors.push(err19);
             }
             errors++;
           }
         }
       } else {
-        const err27 = { instancePath: instancePath + "/dataPrev", schemaPath: "#/properties/dataPrev/type", keyword: "type", params: { type: "array" } };
+        const err20 = { instancePath: instancePath + "/dataPrev", schemaPath: "#/properties/dataPrev/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err27];
+          vErrors = [err20];
         } else {
-          vErrors.push(err27);
-        }
-        errors++;
-      }
-    }
-    if (data.complete !== void 0) {
-      let data13 = data.complete;
-      if (data13 && typeof data13 == "object" && !Array.isArray(data13)) {
-        if (data13.to === void 0) {
-          const err28 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "to" } };
-          if (vErrors === null) {
-            vErrors = [err28];
-          } else {
-            vErrors.push(err28);
-          }
-          errors++;
-        }
-        if (data13.total === void 0) {
-          const err29 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "total" } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-        if (data13.totalPrev === void 0) {
-          const err30 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "totalPrev" } };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-        for (const key3 in data13) {
-          if (!(key3 === "to" || key3 === "total" || key3 === "totalPrev")) {
-            const err31 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
-            if (vErrors === null) {
-              vErrors = [err31];
-            } else {
-              vErrors.push(err31);
-            }
-            errors++;
-          }
-        }
-        if (data13.to !== void 0) {
-          let data14 = data13.to;
-          if (!(typeof data14 == "number" && (!(data14 % 1) && !isNaN(data14)) && isFinite(data14))) {
-            const err32 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err32];
-            } else {
-              vErrors.push(err32);
-            }
-            errors++;
-          }
-          if (typeof data14 == "number" && isFinite(data14)) {
-            if (data14 > 9007199254740991 || isNaN(data14)) {
-              const err33 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err33];
-              } else {
-                vErrors.push(err33);
-              }
-              errors++;
-            }
-            if (data14 < -9007199254740991 || isNaN(data14)) {
-              const err34 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err34];
-              } else {
-                vErrors.push(err34);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data13.total !== void 0) {
-          let data15 = data13.total;
-          if (!(typeof data15 == "number" && isFinite(data15))) {
-            const err35 = { instancePath: instancePath + "/complete/total", schemaPath: "answer:AnalyticsComplete/properties/total/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err35];
-            } else {
-              vErrors.push(err35);
-            }
-            errors++;
-          }
-        }
-        if (data13.totalPrev !== void 0) {
-          let data16 = data13.totalPrev;
-          if (!(typeof data16 == "number" && isFinite(data16))) {
-            const err36 = { instancePath: instancePath + "/complete/totalPrev", schemaPath: "answer:AnalyticsComplete/properties/totalPrev/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err36];
-            } else {
-              vErrors.push(err36);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err37 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err37];
-        } else {
-          vErrors.push(err37);
+          vErrors.push(err20);
         }
         errors++;
       }
     }
   } else {
-    const err38 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err21 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err38];
+      vErrors = [err21];
     } else {
-      vErrors.push(err38);
+      vErrors.push(err21);
     }
     errors++;
   }
@@ -18789,20 +18608,20 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
         errors = vErrors.length;
       }
     }
-    if (data.complete !== void 0) {
-      let data18 = data.complete;
-      if (data18 && typeof data18 == "object" && !Array.isArray(data18)) {
-        if (data18.to === void 0) {
-          const err47 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "to" } };
-          if (vErrors === null) {
-            vErrors = [err47];
-          } else {
-            vErrors.push(err47);
-          }
-          errors++;
+    if (data.as_of !== void 0) {
+      let data18 = data.as_of;
+      if (!(typeof data18 == "number" && (!(data18 % 1) && !isNaN(data18)) && isFinite(data18))) {
+        const err47 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err47];
+        } else {
+          vErrors.push(err47);
         }
-        if (data18.total === void 0) {
-          const err48 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "total" } };
+        errors++;
+      }
+      if (typeof data18 == "number" && isFinite(data18)) {
+        if (data18 > 9007199254740991 || isNaN(data18)) {
+          const err48 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err48];
           } else {
@@ -18810,8 +18629,8 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data18.totalPrev === void 0) {
-          const err49 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/required", keyword: "required", params: { missingProperty: "totalPrev" } };
+        if (data18 < -9007199254740991 || isNaN(data18)) {
+          const err49 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err49];
           } else {
@@ -18819,153 +18638,46 @@ function validate143(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        for (const key1 in data18) {
-          if (!(key1 === "to" || key1 === "total" || key1 === "totalPrev")) {
-            const err50 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-            if (vErrors === null) {
-              vErrors = [err50];
-            } else {
-              vErrors.push(err50);
-            }
-            errors++;
-          }
-        }
-        if (data18.to !== void 0) {
-          let data19 = data18.to;
-          if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
-            const err51 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err51];
-            } else {
-              vErrors.push(err51);
-            }
-            errors++;
-          }
-          if (typeof data19 == "number" && isFinite(data19)) {
-            if (data19 > 9007199254740991 || isNaN(data19)) {
-              const err52 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err52];
-              } else {
-                vErrors.push(err52);
-              }
-              errors++;
-            }
-            if (data19 < -9007199254740991 || isNaN(data19)) {
-              const err53 = { instancePath: instancePath + "/complete/to", schemaPath: "answer:AnalyticsComplete/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err53];
-              } else {
-                vErrors.push(err53);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data18.total !== void 0) {
-          let data20 = data18.total;
-          if (!(typeof data20 == "number" && isFinite(data20))) {
-            const err54 = { instancePath: instancePath + "/complete/total", schemaPath: "answer:AnalyticsComplete/properties/total/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err54];
-            } else {
-              vErrors.push(err54);
-            }
-            errors++;
-          }
-        }
-        if (data18.totalPrev !== void 0) {
-          let data21 = data18.totalPrev;
-          if (!(typeof data21 == "number" && isFinite(data21))) {
-            const err55 = { instancePath: instancePath + "/complete/totalPrev", schemaPath: "answer:AnalyticsComplete/properties/totalPrev/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err55];
-            } else {
-              vErrors.push(err55);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err56 = { instancePath: instancePath + "/complete", schemaPath: "answer:AnalyticsComplete/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err56];
-        } else {
-          vErrors.push(err56);
-        }
-        errors++;
-      }
-    }
-    if (data.as_of !== void 0) {
-      let data22 = data.as_of;
-      if (!(typeof data22 == "number" && (!(data22 % 1) && !isNaN(data22)) && isFinite(data22))) {
-        const err57 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err57];
-        } else {
-          vErrors.push(err57);
-        }
-        errors++;
-      }
-      if (typeof data22 == "number" && isFinite(data22)) {
-        if (data22 > 9007199254740991 || isNaN(data22)) {
-          const err58 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err58];
-          } else {
-            vErrors.push(err58);
-          }
-          errors++;
-        }
-        if (data22 < -9007199254740991 || isNaN(data22)) {
-          const err59 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err59];
-          } else {
-            vErrors.push(err59);
-          }
-          errors++;
-        }
       }
     }
     if (data.incomplete_from !== void 0) {
-      let data23 = data.incomplete_from;
-      if (!(typeof data23 == "number" && (!(data23 % 1) && !isNaN(data23)) && isFinite(data23)) && data23 !== null) {
-        const err60 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/type", keyword: "type", params: { type: schema240.properties.incomplete_from.type } };
+      let data19 = data.incomplete_from;
+      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
+        const err50 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/type", keyword: "type", params: { type: schema240.properties.incomplete_from.type } };
         if (vErrors === null) {
-          vErrors = [err60];
+          vErrors = [err50];
         } else {
-          vErrors.push(err60);
+          vErrors.push(err50);
         }
         errors++;
       }
-      if (typeof data23 == "number" && isFinite(data23)) {
-        if (data23 > 9007199254740991 || isNaN(data23)) {
-          const err61 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+      if (typeof data19 == "number" && isFinite(data19)) {
+        if (data19 > 9007199254740991 || isNaN(data19)) {
+          const err51 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err61];
+            vErrors = [err51];
           } else {
-            vErrors.push(err61);
+            vErrors.push(err51);
           }
           errors++;
         }
-        if (data23 < -9007199254740991 || isNaN(data23)) {
-          const err62 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+        if (data19 < -9007199254740991 || isNaN(data19)) {
+          const err52 = { instancePath: instancePath + "/incomplete_from", schemaPath: "#/properties/incomplete_from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err62];
+            vErrors = [err52];
           } else {
-            vErrors.push(err62);
+            vErrors.push(err52);
           }
           errors++;
         }
       }
     }
   } else {
-    const err63 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err53 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err63];
+      vErrors = [err53];
     } else {
-      vErrors.push(err63);
+      vErrors.push(err53);
     }
     errors++;
   }
@@ -19051,7 +18763,7 @@ function validate149(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsChartQuery = validate150;
-var schema249 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
+var schema246 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsChartQuery" };
 var pattern97 = new RegExp("^\\d{4}-\\d{2}-\\d{2}$", "u");
 function validate150(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -19074,7 +18786,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema249.properties, key0)) {
+      if (!func36.call(schema246.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -19159,7 +18871,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema249.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema246.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -19179,7 +18891,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema249.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema246.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -20531,7 +20243,7 @@ function validate150(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsCard = validate151;
-var schema251 = { "type": "object", "required": ["code", "value", "valuePrev"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["trials_count", "subscriptions_count", "inapp_count", "tracked_revenue"] }, "value": { "type": "number" }, "valuePrev": { "type": "number" } }, "$id": "answer:AnalyticsCardFigure" };
+var schema248 = { "type": "object", "required": ["code", "value", "valuePrev"], "additionalProperties": false, "properties": { "code": { "type": "string", "enum": ["trials_count", "subscriptions_count", "inapp_count", "tracked_revenue"] }, "value": { "type": "number" }, "valuePrev": { "type": "number" } }, "$id": "answer:AnalyticsCardFigure" };
 function validate151(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -20591,7 +20303,7 @@ function validate151(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data1 === "trials_count" || data1 === "subscriptions_count" || data1 === "inapp_count" || data1 === "tracked_revenue")) {
-            const err5 = { instancePath: instancePath + "/" + i0 + "/code", schemaPath: "answer:AnalyticsCardFigure/properties/code/enum", keyword: "enum", params: { allowedValues: schema251.properties.code.enum } };
+            const err5 = { instancePath: instancePath + "/" + i0 + "/code", schemaPath: "answer:AnalyticsCardFigure/properties/code/enum", keyword: "enum", params: { allowedValues: schema248.properties.code.enum } };
             if (vErrors === null) {
               vErrors = [err5];
             } else {
@@ -20725,9 +20437,9 @@ function validate152(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExperimentList = validate153;
-var schema253 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
-var schema255 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
-var schema256 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
+var schema250 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/experiments"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Experiment" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExperimentList" };
+var schema252 = { "type": "object", "required": ["object", "id", "url", "name", "alias_id", "description", "status", "started_at", "finished_at", "segment_percent", "primary_metric", "goal_value", "goal_direction", "context_key", "is_context_specific", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+$", "x-hint": "a path such as /v4/experiments/a1" }, "name": { "type": "string", "minLength": 1 }, "alias_id": { "type": "string", "minLength": 1 }, "description": { "type": ["string", "null"] }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "minItems": 1, "maxItems": 50, "items": { "$ref": "answer:Condition" } }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Experiment" };
+var schema253 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "answer:ExperimentStatus" };
 var pattern98 = new RegExp("^/v4/experiments/.+$", "u");
 function validate154(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -20888,7 +20600,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema255.properties, key0)) {
+      if (!func36.call(schema252.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -20910,7 +20622,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "experiment")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema255.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema252.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -21010,7 +20722,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.description !== void 0) {
       let data5 = data.description;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema255.properties.description.type } };
+        const err28 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema252.properties.description.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -21031,7 +20743,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active" || data6 === "paused" || data6 === "finished")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema256.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema253.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -21107,7 +20819,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_percent !== void 0) {
       let data9 = data.segment_percent;
       if (!(typeof data9 == "number" && isFinite(data9)) && data9 !== null) {
-        const err37 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema255.properties.segment_percent.type } };
+        const err37 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema252.properties.segment_percent.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -21139,7 +20851,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.primary_metric !== void 0) {
       let data10 = data.primary_metric;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err40 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema255.properties.primary_metric.type } };
+        const err40 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema252.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -21148,7 +20860,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "user_to_trial" || data10 === "user_to_paid" || data10 === "free_trials" || data10 === "trial_to_paid" || data10 === "trial_cancellation" || data10 === "new_subscriptions" || data10 === "subscription_cancellation" || data10 === "sales" || data10 === "proceeds" || data10 === "refunds" || data10 === null)) {
-        const err41 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema255.properties.primary_metric.enum } };
+        const err41 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema252.properties.primary_metric.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -21160,7 +20872,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_value !== void 0) {
       let data11 = data.goal_value;
       if (!(typeof data11 == "number" && isFinite(data11)) && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema255.properties.goal_value.type } };
+        const err42 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema252.properties.goal_value.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -21172,7 +20884,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_direction !== void 0) {
       let data12 = data.goal_direction;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema255.properties.goal_direction.type } };
+        const err43 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema252.properties.goal_direction.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -21181,7 +20893,7 @@ function validate154(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "increase" || data12 === "decrease" || data12 === null)) {
-        const err44 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema255.properties.goal_direction.enum } };
+        const err44 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema252.properties.goal_direction.enum } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -21409,7 +21121,7 @@ function validate153(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/experiments")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema253.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema250.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -21503,7 +21215,7 @@ function validate153(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperiment = validate154;
 var v4CreateExperimentBody = validate157;
-var schema264 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
+var schema261 = { "type": "object", "required": ["name", "alias_id"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "default": null, "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "default": null, "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null], "default": null }, "goal_value": { "type": ["number", "null"], "default": null }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null], "default": null }, "context_key": { "type": "string", "default": "", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean", "default": false }, "segmentation_conditions": { "type": "array", "default": [], "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentInput" };
 var pattern104 = new RegExp("^[a-zA-Z0-9._-]*$", "u");
 function validate158(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -21553,7 +21265,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema264.properties, key0)) {
+      if (!func36.call(schema261.properties, key0)) {
         const err2 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err2];
@@ -21654,7 +21366,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.description;
     if (typeof data2 !== "string" && data2 !== null) {
-      const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema264.properties.description.type } };
+      const err12 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema261.properties.description.type } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -21684,7 +21396,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.segment_percent;
     if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-      const err15 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema264.properties.segment_percent.type } };
+      const err15 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema261.properties.segment_percent.type } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -21714,7 +21426,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.primary_metric;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err18 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema264.properties.primary_metric.type } };
+      const err18 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema261.properties.primary_metric.type } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -21723,7 +21435,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "user_to_trial" || data4 === "user_to_paid" || data4 === "free_trials" || data4 === "trial_to_paid" || data4 === "trial_cancellation" || data4 === "new_subscriptions" || data4 === "subscription_cancellation" || data4 === "sales" || data4 === "proceeds" || data4 === "refunds" || data4 === null)) {
-      const err19 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema264.properties.primary_metric.enum } };
+      const err19 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema261.properties.primary_metric.enum } };
       if (vErrors === null) {
         vErrors = [err19];
       } else {
@@ -21733,7 +21445,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.goal_value;
     if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
-      const err20 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema264.properties.goal_value.type } };
+      const err20 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema261.properties.goal_value.type } };
       if (vErrors === null) {
         vErrors = [err20];
       } else {
@@ -21743,7 +21455,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data6 = data.goal_direction;
     if (typeof data6 !== "string" && data6 !== null) {
-      const err21 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema264.properties.goal_direction.type } };
+      const err21 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema261.properties.goal_direction.type } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -21752,7 +21464,7 @@ function validate158(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data6 === "increase" || data6 === "decrease" || data6 === null)) {
-      const err22 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema264.properties.goal_direction.enum } };
+      const err22 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema261.properties.goal_direction.enum } };
       if (vErrors === null) {
         vErrors = [err22];
       } else {
@@ -21897,9 +21609,9 @@ function validate157(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExperimentsSummary = validate161;
-var schema265 = { "type": "object", "required": ["object", "url", "environment", "currency", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiments_summary"] }, "url": { "type": "string", "enum": ["/v4/experiments/summary"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "data": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ExperimentSummary" } }, "unconverted": { "type": "array", "minItems": 1, "items": { "$ref": "answer:UnconvertedMoney" } } }, "$id": "answer:ExperimentsSummary" };
-var schema266 = { "type": "object", "required": ["experiment_uid", "name", "status", "started_at", "finished_at", "days_running", "primary_metric", "groups"], "additionalProperties": false, "properties": { "experiment_uid": { "type": "string" }, "name": { "type": "string" }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "days_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "primary_metric": { "type": ["string", "null"] }, "groups": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ExperimentGroupSummary" } } }, "$id": "answer:ExperimentSummary" };
-var schema270 = { "type": "object", "required": ["group_uid", "name", "is_control", "users", "pinned_users", "paying_users", "trials", "trial_conversions", "subscriptions", "in_app_purchases", "sales", "proceeds", "refunds", "arpu", "primary_metric_value", "goal_reached", "uplift", "p_value", "is_significant", "recommended_sample_size"], "additionalProperties": false, "properties": { "group_uid": { "type": "string" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "pinned_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trial_conversions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "subscriptions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "in_app_purchases": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sales": { "type": "number" }, "proceeds": { "type": "number" }, "refunds": { "type": "number" }, "arpu": { "type": "number" }, "primary_metric_value": { "type": ["number", "null"] }, "goal_reached": { "type": ["boolean", "null"] }, "uplift": { "type": ["number", "null"] }, "p_value": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }, "is_significant": { "type": ["boolean", "null"] }, "recommended_sample_size": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:ExperimentGroupSummary" };
+var schema262 = { "type": "object", "required": ["object", "url", "environment", "currency", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiments_summary"] }, "url": { "type": "string", "enum": ["/v4/experiments/summary"] }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "data": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ExperimentSummary" } }, "unconverted": { "type": "array", "minItems": 1, "items": { "$ref": "answer:UnconvertedMoney" } } }, "$id": "answer:ExperimentsSummary" };
+var schema263 = { "type": "object", "required": ["experiment_uid", "name", "status", "started_at", "finished_at", "days_running", "primary_metric", "groups"], "additionalProperties": false, "properties": { "experiment_uid": { "type": "string" }, "name": { "type": "string" }, "status": { "$ref": "answer:ExperimentStatus" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "days_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "primary_metric": { "type": ["string", "null"] }, "groups": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ExperimentGroupSummary" } } }, "$id": "answer:ExperimentSummary" };
+var schema267 = { "type": "object", "required": ["group_uid", "name", "is_control", "users", "pinned_users", "paying_users", "trials", "trial_conversions", "subscriptions", "in_app_purchases", "sales", "proceeds", "refunds", "arpu", "primary_metric_value", "goal_reached", "uplift", "p_value", "is_significant", "recommended_sample_size"], "additionalProperties": false, "properties": { "group_uid": { "type": "string" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "pinned_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trials": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "trial_conversions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "subscriptions": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "in_app_purchases": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sales": { "type": "number" }, "proceeds": { "type": "number" }, "refunds": { "type": "number" }, "arpu": { "type": "number" }, "primary_metric_value": { "type": ["number", "null"] }, "goal_reached": { "type": ["boolean", "null"] }, "uplift": { "type": ["number", "null"] }, "p_value": { "type": ["number", "null"], "minimum": 0, "maximum": 1 }, "is_significant": { "type": ["boolean", "null"] }, "recommended_sample_size": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 } }, "$id": "answer:ExperimentGroupSummary" };
 function validate162(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -22022,7 +21734,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "draft" || data2 === "active" || data2 === "paused" || data2 === "finished")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema256.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "answer:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema253.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -22130,7 +21842,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.primary_metric !== void 0) {
       let data6 = data.primary_metric;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema266.properties.primary_metric.type } };
+        const err22 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema263.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -22336,7 +22048,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data8) {
-              if (!func36.call(schema270.properties, key1)) {
+              if (!func36.call(schema267.properties, key1)) {
                 const err44 = { instancePath: instancePath + "/groups/" + i0, schemaPath: "answer:ExperimentGroupSummary/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err44];
@@ -22360,7 +22072,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.name !== void 0) {
               let data10 = data8.name;
               if (typeof data10 !== "string" && data10 !== null) {
-                const err46 = { instancePath: instancePath + "/groups/" + i0 + "/name", schemaPath: "answer:ExperimentGroupSummary/properties/name/type", keyword: "type", params: { type: schema270.properties.name.type } };
+                const err46 = { instancePath: instancePath + "/groups/" + i0 + "/name", schemaPath: "answer:ExperimentGroupSummary/properties/name/type", keyword: "type", params: { type: schema267.properties.name.type } };
                 if (vErrors === null) {
                   vErrors = [err46];
                 } else {
@@ -22655,7 +22367,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.primary_metric_value !== void 0) {
               let data23 = data8.primary_metric_value;
               if (!(typeof data23 == "number" && isFinite(data23)) && data23 !== null) {
-                const err73 = { instancePath: instancePath + "/groups/" + i0 + "/primary_metric_value", schemaPath: "answer:ExperimentGroupSummary/properties/primary_metric_value/type", keyword: "type", params: { type: schema270.properties.primary_metric_value.type } };
+                const err73 = { instancePath: instancePath + "/groups/" + i0 + "/primary_metric_value", schemaPath: "answer:ExperimentGroupSummary/properties/primary_metric_value/type", keyword: "type", params: { type: schema267.properties.primary_metric_value.type } };
                 if (vErrors === null) {
                   vErrors = [err73];
                 } else {
@@ -22667,7 +22379,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.goal_reached !== void 0) {
               let data24 = data8.goal_reached;
               if (typeof data24 !== "boolean" && data24 !== null) {
-                const err74 = { instancePath: instancePath + "/groups/" + i0 + "/goal_reached", schemaPath: "answer:ExperimentGroupSummary/properties/goal_reached/type", keyword: "type", params: { type: schema270.properties.goal_reached.type } };
+                const err74 = { instancePath: instancePath + "/groups/" + i0 + "/goal_reached", schemaPath: "answer:ExperimentGroupSummary/properties/goal_reached/type", keyword: "type", params: { type: schema267.properties.goal_reached.type } };
                 if (vErrors === null) {
                   vErrors = [err74];
                 } else {
@@ -22679,7 +22391,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.uplift !== void 0) {
               let data25 = data8.uplift;
               if (!(typeof data25 == "number" && isFinite(data25)) && data25 !== null) {
-                const err75 = { instancePath: instancePath + "/groups/" + i0 + "/uplift", schemaPath: "answer:ExperimentGroupSummary/properties/uplift/type", keyword: "type", params: { type: schema270.properties.uplift.type } };
+                const err75 = { instancePath: instancePath + "/groups/" + i0 + "/uplift", schemaPath: "answer:ExperimentGroupSummary/properties/uplift/type", keyword: "type", params: { type: schema267.properties.uplift.type } };
                 if (vErrors === null) {
                   vErrors = [err75];
                 } else {
@@ -22691,7 +22403,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.p_value !== void 0) {
               let data26 = data8.p_value;
               if (!(typeof data26 == "number" && isFinite(data26)) && data26 !== null) {
-                const err76 = { instancePath: instancePath + "/groups/" + i0 + "/p_value", schemaPath: "answer:ExperimentGroupSummary/properties/p_value/type", keyword: "type", params: { type: schema270.properties.p_value.type } };
+                const err76 = { instancePath: instancePath + "/groups/" + i0 + "/p_value", schemaPath: "answer:ExperimentGroupSummary/properties/p_value/type", keyword: "type", params: { type: schema267.properties.p_value.type } };
                 if (vErrors === null) {
                   vErrors = [err76];
                 } else {
@@ -22723,7 +22435,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.is_significant !== void 0) {
               let data27 = data8.is_significant;
               if (typeof data27 !== "boolean" && data27 !== null) {
-                const err79 = { instancePath: instancePath + "/groups/" + i0 + "/is_significant", schemaPath: "answer:ExperimentGroupSummary/properties/is_significant/type", keyword: "type", params: { type: schema270.properties.is_significant.type } };
+                const err79 = { instancePath: instancePath + "/groups/" + i0 + "/is_significant", schemaPath: "answer:ExperimentGroupSummary/properties/is_significant/type", keyword: "type", params: { type: schema267.properties.is_significant.type } };
                 if (vErrors === null) {
                   vErrors = [err79];
                 } else {
@@ -22735,7 +22447,7 @@ function validate162(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.recommended_sample_size !== void 0) {
               let data28 = data8.recommended_sample_size;
               if (!(typeof data28 == "number" && (!(data28 % 1) && !isNaN(data28)) && isFinite(data28)) && data28 !== null) {
-                const err80 = { instancePath: instancePath + "/groups/" + i0 + "/recommended_sample_size", schemaPath: "answer:ExperimentGroupSummary/properties/recommended_sample_size/type", keyword: "type", params: { type: schema270.properties.recommended_sample_size.type } };
+                const err80 = { instancePath: instancePath + "/groups/" + i0 + "/recommended_sample_size", schemaPath: "answer:ExperimentGroupSummary/properties/recommended_sample_size/type", keyword: "type", params: { type: schema267.properties.recommended_sample_size.type } };
                 if (vErrors === null) {
                   vErrors = [err80];
                 } else {
@@ -22869,7 +22581,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "experiments_summary")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema265.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema262.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -22890,7 +22602,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/experiments/summary")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema265.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema262.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -22911,7 +22623,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === 0 || data2 === 1)) {
-        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema265.properties.environment.enum } };
+        const err11 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema262.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -23122,7 +22834,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetExperimentsSummaryQuery = validate164;
-var schema272 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
+var schema269 = { "type": "object", "additionalProperties": false, "required": ["filter[experiment_uid][]"], "properties": { "filter[experiment_uid][]": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" } }, "$id": "input:v4GetExperimentsSummaryQuery" };
 function validate164(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23338,7 +23050,7 @@ function validate164(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === 0 || data4 === 1)) {
-        const err18 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema272.properties.environment.enum } };
+        const err18 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema269.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -23496,14 +23208,14 @@ function validate165(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateExperimentBody = validate166;
-var schema276 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
+var schema273 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "alias_id": { "type": "string", "minLength": 1, "maxLength": 64, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as spring-sale", "format": "text" }, "description": { "type": ["string", "null"], "maxLength": 1024, "format": "text" }, "segment_percent": { "type": ["number", "null"], "minimum": 0, "maximum": 100 }, "primary_metric": { "type": ["string", "null"], "enum": ["user_to_trial", "user_to_paid", "free_trials", "trial_to_paid", "trial_cancellation", "new_subscriptions", "subscription_cancellation", "sales", "proceeds", "refunds", null] }, "goal_value": { "type": ["number", "null"] }, "goal_direction": { "type": ["string", "null"], "enum": ["increase", "decrease", null] }, "context_key": { "type": "string", "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]*$", "x-hint": "empty or made of letters, digits, '.', '_' and '-', such as main_paywall", "format": "text" }, "is_context_specific": { "type": "boolean" }, "segmentation_conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } } }, "$id": "input:ExperimentUpdate" };
 function validate167(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema276.properties, key0)) {
+      if (!func36.call(schema273.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -23605,7 +23317,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.description !== void 0) {
       let data2 = data.description;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err10 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema276.properties.description.type } };
+        const err10 = { instancePath: instancePath + "/description", schemaPath: "#/properties/description/type", keyword: "type", params: { type: schema273.properties.description.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -23637,7 +23349,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_percent !== void 0) {
       let data3 = data.segment_percent;
       if (!(typeof data3 == "number" && isFinite(data3)) && data3 !== null) {
-        const err13 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema276.properties.segment_percent.type } };
+        const err13 = { instancePath: instancePath + "/segment_percent", schemaPath: "#/properties/segment_percent/type", keyword: "type", params: { type: schema273.properties.segment_percent.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -23669,7 +23381,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.primary_metric !== void 0) {
       let data4 = data.primary_metric;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema276.properties.primary_metric.type } };
+        const err16 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/type", keyword: "type", params: { type: schema273.properties.primary_metric.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -23678,7 +23390,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "user_to_trial" || data4 === "user_to_paid" || data4 === "free_trials" || data4 === "trial_to_paid" || data4 === "trial_cancellation" || data4 === "new_subscriptions" || data4 === "subscription_cancellation" || data4 === "sales" || data4 === "proceeds" || data4 === "refunds" || data4 === null)) {
-        const err17 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema276.properties.primary_metric.enum } };
+        const err17 = { instancePath: instancePath + "/primary_metric", schemaPath: "#/properties/primary_metric/enum", keyword: "enum", params: { allowedValues: schema273.properties.primary_metric.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -23690,7 +23402,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_value !== void 0) {
       let data5 = data.goal_value;
       if (!(typeof data5 == "number" && isFinite(data5)) && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema276.properties.goal_value.type } };
+        const err18 = { instancePath: instancePath + "/goal_value", schemaPath: "#/properties/goal_value/type", keyword: "type", params: { type: schema273.properties.goal_value.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -23702,7 +23414,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.goal_direction !== void 0) {
       let data6 = data.goal_direction;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err19 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema276.properties.goal_direction.type } };
+        const err19 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/type", keyword: "type", params: { type: schema273.properties.goal_direction.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -23711,7 +23423,7 @@ function validate167(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "increase" || data6 === "decrease" || data6 === null)) {
-        const err20 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema276.properties.goal_direction.enum } };
+        const err20 = { instancePath: instancePath + "/goal_direction", schemaPath: "#/properties/goal_direction/enum", keyword: "enum", params: { allowedValues: schema273.properties.goal_direction.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -23863,7 +23575,7 @@ function validate166(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ChangeExperimentStatusBody = validate170;
-var schema279 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "input:ExperimentStatus" };
+var schema276 = { "type": "string", "enum": ["draft", "active", "paused", "finished"], "$id": "input:ExperimentStatus" };
 function validate171(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -23901,7 +23613,7 @@ function validate171(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "draft" || data0 === "active" || data0 === "paused" || data0 === "finished")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema279.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:ExperimentStatus/enum", keyword: "enum", params: { allowedValues: schema276.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -23935,7 +23647,7 @@ function validate170(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperimentGroupList = validate173;
 var pattern111 = new RegExp("^/v4/experiments/.+/groups$", "u");
-var schema282 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
+var schema279 = { "type": "object", "required": ["object", "id", "url", "name", "is_control", "weight", "remote_config_uid", "offering_uid", "offering_tag", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["experiment_group"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/experiments/.+/groups/.+$", "x-hint": "a path such as /v4/experiments/a1/groups/a1" }, "name": { "type": ["string", "null"] }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"] }, "offering_uid": { "type": ["string", "null"] }, "offering_tag": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ExperimentGroup" };
 var pattern112 = new RegExp("^/v4/experiments/.+/groups/.+$", "u");
 function validate174(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -24042,7 +23754,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema282.properties, key0)) {
+      if (!func36.call(schema279.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -24064,7 +23776,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "experiment_group")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema282.properties.object.enum } };
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema279.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -24120,7 +23832,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.name !== void 0) {
       let data3 = data.name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema282.properties.name.type } };
+        const err18 = { instancePath: instancePath + "/name", schemaPath: "#/properties/name/type", keyword: "type", params: { type: schema279.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -24174,7 +23886,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.remote_config_uid !== void 0) {
       let data6 = data.remote_config_uid;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err23 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "#/properties/remote_config_uid/type", keyword: "type", params: { type: schema282.properties.remote_config_uid.type } };
+        const err23 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "#/properties/remote_config_uid/type", keyword: "type", params: { type: schema279.properties.remote_config_uid.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -24186,7 +23898,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.offering_uid !== void 0) {
       let data7 = data.offering_uid;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/offering_uid", schemaPath: "#/properties/offering_uid/type", keyword: "type", params: { type: schema282.properties.offering_uid.type } };
+        const err24 = { instancePath: instancePath + "/offering_uid", schemaPath: "#/properties/offering_uid/type", keyword: "type", params: { type: schema279.properties.offering_uid.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -24198,7 +23910,7 @@ function validate174(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.offering_tag !== void 0) {
       let data8 = data.offering_tag;
       if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8)) && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/offering_tag", schemaPath: "#/properties/offering_tag/type", keyword: "type", params: { type: schema282.properties.offering_tag.type } };
+        const err25 = { instancePath: instancePath + "/offering_tag", schemaPath: "#/properties/offering_tag/type", keyword: "type", params: { type: schema279.properties.offering_tag.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -24460,7 +24172,7 @@ function validate173(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerExperimentGroup = validate174;
 var v4CreateExperimentGroupBody = validate176;
-var schema287 = { "type": "object", "required": ["weight"], "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean", "default": false }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupInput" };
+var schema284 = { "type": "object", "required": ["weight"], "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean", "default": false }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "default": null, "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupInput" };
 function validate176(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -24500,7 +24212,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.name;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err2 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/type", keyword: "type", params: { type: schema287.properties.name.type } };
+      const err2 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupInput/properties/name/type", keyword: "type", params: { type: schema284.properties.name.type } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -24579,7 +24291,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.remote_config_uid;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err10 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/type", keyword: "type", params: { type: schema287.properties.remote_config_uid.type } };
+      const err10 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupInput/properties/remote_config_uid/type", keyword: "type", params: { type: schema284.properties.remote_config_uid.type } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -24618,7 +24330,7 @@ function validate176(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.offering_uid;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err14 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/type", keyword: "type", params: { type: schema287.properties.offering_uid.type } };
+      const err14 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupInput/properties/offering_uid/type", keyword: "type", params: { type: schema284.properties.offering_uid.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -24813,7 +24525,7 @@ function validate177(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4UpdateExperimentGroupBody = validate178;
-var schema292 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupUpdate" };
+var schema289 = { "type": "object", "additionalProperties": false, "properties": { "name": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "is_control": { "type": "boolean" }, "weight": { "type": "number", "minimum": 0, "maximum": 1e5 }, "remote_config_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" }, "offering_uid": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:ExperimentGroupUpdate" };
 function validate178(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -24833,7 +24545,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.name !== void 0) {
       let data0 = data.name;
       if (typeof data0 !== "string" && data0 !== null) {
-        const err1 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/type", keyword: "type", params: { type: schema292.properties.name.type } };
+        const err1 = { instancePath: instancePath + "/name", schemaPath: "input:ExperimentGroupUpdate/properties/name/type", keyword: "type", params: { type: schema289.properties.name.type } };
         if (vErrors === null) {
           vErrors = [err1];
         } else {
@@ -24916,7 +24628,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.remote_config_uid !== void 0) {
       let data3 = data.remote_config_uid;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err9 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/type", keyword: "type", params: { type: schema292.properties.remote_config_uid.type } };
+        const err9 = { instancePath: instancePath + "/remote_config_uid", schemaPath: "input:ExperimentGroupUpdate/properties/remote_config_uid/type", keyword: "type", params: { type: schema289.properties.remote_config_uid.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -24957,7 +24669,7 @@ function validate178(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.offering_uid !== void 0) {
       let data4 = data.offering_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err13 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/type", keyword: "type", params: { type: schema292.properties.offering_uid.type } };
+        const err13 = { instancePath: instancePath + "/offering_uid", schemaPath: "input:ExperimentGroupUpdate/properties/offering_uid/type", keyword: "type", params: { type: schema289.properties.offering_uid.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -25231,11 +24943,11 @@ function validate180(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreenList = validate181;
-var schema298 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/screens"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScreenSummary" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ScreenList" };
-var schema300 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ScreenSummary" };
-var schema303 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
-var schema304 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
-var schema305 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
+var schema295 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/screens"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScreenSummary" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ScreenList" };
+var schema297 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:ScreenSummary" };
+var schema300 = { "type": "string", "enum": ["draft", "published"], "$id": "answer:ScreenStatus" };
+var schema301 = { "type": ["string", "null"], "enum": ["paywall", "web_flow", null], "$id": "answer:ScreenType" };
+var schema302 = { "type": ["string", "null"], "$id": "answer:ScreenContextKey" };
 var pattern119 = new RegExp("^/v4/screens/.+$", "u");
 function validate182(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -25333,7 +25045,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema300.properties, key0)) {
+      if (!func36.call(schema297.properties, key0)) {
         const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err10];
@@ -25355,7 +25067,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screen")) {
-        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema300.properties.object.enum } };
+        const err12 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema297.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -25451,7 +25163,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "draft" || data4 === "published")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema300.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -25474,7 +25186,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.type !== void 0) {
       let data6 = data.type;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err23 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema304.type } };
+        const err23 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema301.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -25483,7 +25195,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "paywall" || data6 === "web_flow" || data6 === null)) {
-        const err24 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema304.enum } };
+        const err24 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema301.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -25495,7 +25207,7 @@ function validate182(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.context_key !== void 0) {
       let data7 = data.context_key;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema305.type } };
+        const err25 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema302.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -25663,7 +25375,7 @@ function validate181(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/screens")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema298.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema295.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -25756,7 +25468,7 @@ function validate181(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreen = validate184;
-var schema310 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
+var schema307 = { "type": "object", "required": ["object", "id", "url", "name", "status", "is_web", "type", "context_key", "created_at", "updated_at", "background", "default_lang", "configs", "content", "prod_key", "sandbox_key", "used"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:ScreenUrl" }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "is_web": { "type": "boolean" }, "type": { "$ref": "answer:ScreenType" }, "context_key": { "$ref": "answer:ScreenContextKey" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "background": { "type": "string" }, "default_lang": { "type": "string" }, "configs": { "type": "object", "additionalProperties": {} }, "content": { "type": "object", "additionalProperties": {} }, "prod_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "sandbox_key": { "type": "string", "pattern": "^test_[A-Za-z0-9_-]{32}$", "x-hint": "test_ and a Project Key such as test_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "used": { "type": "array", "items": { "type": "string" } } }, "$id": "answer:Screen" };
 var pattern125 = new RegExp("^[A-Za-z0-9_-]{32}$", "u");
 var pattern126 = new RegExp("^test_[A-Za-z0-9_-]{32}$", "u");
 function validate184(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -25918,7 +25630,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema310.properties, key0)) {
+      if (!func36.call(schema307.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -25940,7 +25652,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screen")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema310.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema307.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -26036,7 +25748,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "draft" || data4 === "published")) {
-        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
+        const err28 = { instancePath: instancePath + "/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema300.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -26059,7 +25771,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.type !== void 0) {
       let data6 = data.type;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err30 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema304.type } };
+        const err30 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema301.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -26068,7 +25780,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "paywall" || data6 === "web_flow" || data6 === null)) {
-        const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema304.enum } };
+        const err31 = { instancePath: instancePath + "/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema301.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -26080,7 +25792,7 @@ function validate184(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.context_key !== void 0) {
       let data7 = data.context_key;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err32 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema305.type } };
+        const err32 = { instancePath: instancePath + "/context_key", schemaPath: "answer:ScreenContextKey/type", keyword: "type", params: { type: schema302.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -26359,8 +26071,8 @@ function validate185(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerScreensAnalyticsOverview = validate186;
-var schema320 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screens_analytics_overview"] }, "url": { "type": "string" }, "data": { "type": "object", "required": ["kpis", "period"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:ScreensOverviewKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" } }, "$id": "answer:ScreensAnalyticsOverview" };
-var schema328 = { "type": "object", "required": ["from", "to", "unit"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "$id": "answer:ScreenAnalyticsPeriod" };
+var schema317 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screens_analytics_overview"] }, "url": { "type": "string" }, "data": { "type": "object", "required": ["kpis", "period"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:ScreensOverviewKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" } }, "$id": "answer:ScreensAnalyticsOverview" };
+var schema325 = { "type": "object", "required": ["from", "to", "unit"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "$id": "answer:ScreenAnalyticsPeriod" };
 function validate187(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -27104,7 +26816,7 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screens_analytics_overview")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema320.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema317.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -27279,7 +26991,7 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data7 === "hour" || data7 === "day" || data7 === "week" || data7 === "month")) {
-                const err21 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema328.properties.unit.enum } };
+                const err21 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema325.properties.unit.enum } };
                 if (vErrors === null) {
                   vErrors = [err21];
                 } else {
@@ -27327,7 +27039,7 @@ function validate186(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetScreensAnalyticsOverviewQuery = validate190;
-var schema329 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:v4GetScreensAnalyticsOverviewQuery" };
+var schema326 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:v4GetScreensAnalyticsOverviewQuery" };
 function validate190(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -27425,7 +27137,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema329.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema326.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -27445,7 +27157,7 @@ function validate190(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema329.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema326.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -27739,7 +27451,7 @@ function validate195(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScreenSummary = validate182;
 var answerScreenAnalytics = validate196;
-var schema334 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen_analytics"] }, "url": { "$ref": "answer:ScreenUrl" }, "data": { "type": "object", "required": ["kpis", "period", "screen"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:OneScreenKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" }, "screen": { "type": "object", "required": ["uid", "name", "status", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "type": { "$ref": "answer:ScreenType" } } } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" } }, "$id": "answer:ScreenAnalytics" };
+var schema331 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["screen_analytics"] }, "url": { "$ref": "answer:ScreenUrl" }, "data": { "type": "object", "required": ["kpis", "period", "screen"], "additionalProperties": false, "properties": { "kpis": { "$ref": "answer:OneScreenKpis" }, "period": { "$ref": "answer:ScreenAnalyticsPeriod" }, "screen": { "type": "object", "required": ["uid", "name", "status", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1 }, "name": { "$ref": "answer:ScreenName" }, "status": { "$ref": "answer:ScreenStatus" }, "type": { "$ref": "answer:ScreenType" } } } } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" } }, "$id": "answer:ScreenAnalytics" };
 function validate197(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -28483,7 +28195,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "screen_analytics")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema334.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema331.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -28678,7 +28390,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data7 === "hour" || data7 === "day" || data7 === "week" || data7 === "month")) {
-                const err23 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema328.properties.unit.enum } };
+                const err23 = { instancePath: instancePath + "/data/period/unit", schemaPath: "answer:ScreenAnalyticsPeriod/properties/unit/enum", keyword: "enum", params: { allowedValues: schema325.properties.unit.enum } };
                 if (vErrors === null) {
                   vErrors = [err23];
                 } else {
@@ -28812,7 +28524,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data11 === "draft" || data11 === "published")) {
-                const err36 = { instancePath: instancePath + "/data/screen/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema303.enum } };
+                const err36 = { instancePath: instancePath + "/data/screen/status", schemaPath: "answer:ScreenStatus/enum", keyword: "enum", params: { allowedValues: schema300.enum } };
                 if (vErrors === null) {
                   vErrors = [err36];
                 } else {
@@ -28824,7 +28536,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
             if (data8.type !== void 0) {
               let data12 = data8.type;
               if (typeof data12 !== "string" && data12 !== null) {
-                const err37 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema304.type } };
+                const err37 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/type", keyword: "type", params: { type: schema301.type } };
                 if (vErrors === null) {
                   vErrors = [err37];
                 } else {
@@ -28833,7 +28545,7 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data12 === "paywall" || data12 === "web_flow" || data12 === null)) {
-                const err38 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema304.enum } };
+                const err38 = { instancePath: instancePath + "/data/screen/type", schemaPath: "answer:ScreenType/enum", keyword: "enum", params: { allowedValues: schema301.enum } };
                 if (vErrors === null) {
                   vErrors = [err38];
                 } else {
@@ -28881,8 +28593,8 @@ function validate196(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsChartMeta = validate200;
-var schema347 = { "type": "object", "required": ["object", "url", "code", "title", "description", "docUrl", "isAvailable", "availabilityMessage", "type_default", "types", "units_available", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart_meta"] }, "url": { "type": "string" }, "code": { "type": "string" }, "title": { "type": "string" }, "description": { "type": "string" }, "docUrl": { "type": "string" }, "isAvailable": { "type": "boolean" }, "availabilityMessage": { "type": "string" }, "type_default": { "type": "string", "enum": ["column", "area", "line"] }, "types": { "type": "array", "items": { "type": "string", "enum": ["line", "column", "area"] } }, "units_available": { "type": "array", "items": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsChartMeta" };
-var schema349 = { "type": "object", "required": ["attribute", "label", "category", "multiple", "persistent", "type"], "additionalProperties": false, "properties": { "attribute": { "type": "string" }, "label": { "type": "string" }, "category": { "type": "string", "enum": ["user", "purchase"] }, "multiple": { "type": "boolean" }, "persistent": { "type": "boolean" }, "type": { "type": "string", "enum": ["list", "text"] }, "values": { "type": "array", "maxItems": 500, "items": { "$ref": "answer:AnalyticsLabel" } } }, "$id": "answer:AnalyticsFilterCondition" };
+var schema344 = { "type": "object", "required": ["object", "url", "code", "title", "description", "docUrl", "isAvailable", "availabilityMessage", "type_default", "types", "units_available", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_chart_meta"] }, "url": { "type": "string" }, "code": { "type": "string" }, "title": { "type": "string" }, "description": { "type": "string" }, "docUrl": { "type": "string" }, "isAvailable": { "type": "boolean" }, "availabilityMessage": { "type": "string" }, "type_default": { "type": "string", "enum": ["column", "area", "line"] }, "types": { "type": "array", "items": { "type": "string", "enum": ["line", "column", "area"] } }, "units_available": { "type": "array", "items": { "type": "string", "enum": ["hour", "day", "week", "month"] } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsChartMeta" };
+var schema346 = { "type": "object", "required": ["attribute", "label", "category", "multiple", "persistent", "type"], "additionalProperties": false, "properties": { "attribute": { "type": "string" }, "label": { "type": "string" }, "category": { "type": "string", "enum": ["user", "purchase"] }, "multiple": { "type": "boolean" }, "persistent": { "type": "boolean" }, "type": { "type": "string", "enum": ["list", "text"] }, "values": { "type": "array", "maxItems": 500, "items": { "$ref": "answer:AnalyticsLabel" } } }, "$id": "answer:AnalyticsFilterCondition" };
 function validate201(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -28987,7 +28699,7 @@ function validate201(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "user" || data2 === "purchase")) {
-        const err10 = { instancePath: instancePath + "/category", schemaPath: "#/properties/category/enum", keyword: "enum", params: { allowedValues: schema349.properties.category.enum } };
+        const err10 = { instancePath: instancePath + "/category", schemaPath: "#/properties/category/enum", keyword: "enum", params: { allowedValues: schema346.properties.category.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -29030,7 +28742,7 @@ function validate201(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "list" || data5 === "text")) {
-        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema349.properties.type.enum } };
+        const err14 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema346.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -29261,7 +28973,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema347.properties, key0)) {
+      if (!func36.call(schema344.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -29283,7 +28995,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_chart_meta")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema347.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema344.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -29381,7 +29093,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "column" || data8 === "area" || data8 === "line")) {
-        const err24 = { instancePath: instancePath + "/type_default", schemaPath: "#/properties/type_default/enum", keyword: "enum", params: { allowedValues: schema347.properties.type_default.enum } };
+        const err24 = { instancePath: instancePath + "/type_default", schemaPath: "#/properties/type_default/enum", keyword: "enum", params: { allowedValues: schema344.properties.type_default.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -29406,7 +29118,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data10 === "line" || data10 === "column" || data10 === "area")) {
-            const err26 = { instancePath: instancePath + "/types/" + i0, schemaPath: "#/properties/types/items/enum", keyword: "enum", params: { allowedValues: schema347.properties.types.items.enum } };
+            const err26 = { instancePath: instancePath + "/types/" + i0, schemaPath: "#/properties/types/items/enum", keyword: "enum", params: { allowedValues: schema344.properties.types.items.enum } };
             if (vErrors === null) {
               vErrors = [err26];
             } else {
@@ -29441,7 +29153,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data12 === "hour" || data12 === "day" || data12 === "week" || data12 === "month")) {
-            const err29 = { instancePath: instancePath + "/units_available/" + i1, schemaPath: "#/properties/units_available/items/enum", keyword: "enum", params: { allowedValues: schema347.properties.units_available.items.enum } };
+            const err29 = { instancePath: instancePath + "/units_available/" + i1, schemaPath: "#/properties/units_available/items/enum", keyword: "enum", params: { allowedValues: schema344.properties.units_available.items.enum } };
             if (vErrors === null) {
               vErrors = [err29];
             } else {
@@ -29571,7 +29283,7 @@ function validate200(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsChartMetaQuery = validate203;
-var schema351 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsChartMetaQuery" };
+var schema348 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsChartMetaQuery" };
 function validate203(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29600,7 +29312,7 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err2 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema351.properties.environment.enum } };
+        const err2 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema348.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -29642,10 +29354,10 @@ function validate203(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsFactList = validate204;
-var schema352 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
-var schema353 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
-var schema354 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
-var schema355 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
+var schema349 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "$ref": "answer:AnalyticsFact" } }, "has_more": { "type": "boolean" }, "next_cursor": { "type": "string" } }, "$id": "answer:AnalyticsFactList" };
+var schema350 = { "type": "object", "required": ["object", "id", "role", "kind", "cause", "happened_at", "recorded_at", "customer_uid", "product_id", "target_platform", "country", "currency", "amount", "contribution", "purchase_id", "event_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_fact"] }, "id": { "type": "string" }, "role": { "$ref": "answer:AnalyticsFactRole" }, "kind": { "$ref": "answer:AnalyticsFactKind" }, "cause": { "type": ["string", "null"], "enum": ["begin", "handover", "auto_renew", "grace", "retry", "end", "entering", "leaving", "exchange_rate", null] }, "happened_at": { "$ref": "answer:Time" }, "recorded_at": { "$ref": "answer:Time" }, "customer_uid": { "type": ["string", "null"] }, "product_id": { "type": ["string", "null"] }, "target_platform": { "type": ["string", "null"] }, "country": { "type": ["string", "null"] }, "currency": { "type": ["string", "null"] }, "amount": { "type": ["number", "null"] }, "contribution": { "type": "string" }, "purchase_id": { "type": ["string", "null"] }, "event_id": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsFact" };
+var schema351 = { "type": "string", "enum": ["value", "numerator", "denominator"], "$id": "answer:AnalyticsFactRole" };
+var schema352 = { "type": "string", "enum": ["trial", "start", "conversion", "renewal", "one_time", "refund", "credit", "change", "user", "active_user"], "$id": "answer:AnalyticsFactKind" };
 function validate205(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -29796,7 +29508,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema353.properties, key0)) {
+      if (!func36.call(schema350.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -29818,7 +29530,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_fact")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema353.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema350.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -29850,7 +29562,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "value" || data2 === "numerator" || data2 === "denominator")) {
-        const err21 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema354.enum } };
+        const err21 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema351.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -29871,7 +29583,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "trial" || data3 === "start" || data3 === "conversion" || data3 === "renewal" || data3 === "one_time" || data3 === "refund" || data3 === "credit" || data3 === "change" || data3 === "user" || data3 === "active_user")) {
-        const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema355.enum } };
+        const err23 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -29883,7 +29595,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.cause !== void 0) {
       let data4 = data.cause;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err24 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/type", keyword: "type", params: { type: schema353.properties.cause.type } };
+        const err24 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/type", keyword: "type", params: { type: schema350.properties.cause.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -29892,7 +29604,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "begin" || data4 === "handover" || data4 === "auto_renew" || data4 === "grace" || data4 === "retry" || data4 === "end" || data4 === "entering" || data4 === "leaving" || data4 === "exchange_rate" || data4 === null)) {
-        const err25 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/enum", keyword: "enum", params: { allowedValues: schema353.properties.cause.enum } };
+        const err25 = { instancePath: instancePath + "/cause", schemaPath: "#/properties/cause/enum", keyword: "enum", params: { allowedValues: schema350.properties.cause.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -29966,7 +29678,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.customer_uid !== void 0) {
       let data7 = data.customer_uid;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err32 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema353.properties.customer_uid.type } };
+        const err32 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema350.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -29978,7 +29690,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.product_id !== void 0) {
       let data8 = data.product_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: schema353.properties.product_id.type } };
+        const err33 = { instancePath: instancePath + "/product_id", schemaPath: "#/properties/product_id/type", keyword: "type", params: { type: schema350.properties.product_id.type } };
         if (vErrors === null) {
           vErrors = [err33];
         } else {
@@ -29990,7 +29702,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.target_platform !== void 0) {
       let data9 = data.target_platform;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/target_platform", schemaPath: "#/properties/target_platform/type", keyword: "type", params: { type: schema353.properties.target_platform.type } };
+        const err34 = { instancePath: instancePath + "/target_platform", schemaPath: "#/properties/target_platform/type", keyword: "type", params: { type: schema350.properties.target_platform.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -30002,7 +29714,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.country !== void 0) {
       let data10 = data.country;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema353.properties.country.type } };
+        const err35 = { instancePath: instancePath + "/country", schemaPath: "#/properties/country/type", keyword: "type", params: { type: schema350.properties.country.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -30014,7 +29726,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.currency !== void 0) {
       let data11 = data.currency;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema353.properties.currency.type } };
+        const err36 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema350.properties.currency.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -30026,7 +29738,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.amount !== void 0) {
       let data12 = data.amount;
       if (!(typeof data12 == "number" && isFinite(data12)) && data12 !== null) {
-        const err37 = { instancePath: instancePath + "/amount", schemaPath: "#/properties/amount/type", keyword: "type", params: { type: schema353.properties.amount.type } };
+        const err37 = { instancePath: instancePath + "/amount", schemaPath: "#/properties/amount/type", keyword: "type", params: { type: schema350.properties.amount.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -30049,7 +29761,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.purchase_id !== void 0) {
       let data14 = data.purchase_id;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err39 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/type", keyword: "type", params: { type: schema353.properties.purchase_id.type } };
+        const err39 = { instancePath: instancePath + "/purchase_id", schemaPath: "#/properties/purchase_id/type", keyword: "type", params: { type: schema350.properties.purchase_id.type } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -30061,7 +29773,7 @@ function validate205(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data15 = data.event_id;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err40 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema353.properties.event_id.type } };
+        const err40 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema350.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -30146,7 +29858,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema352.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema349.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -30221,7 +29933,7 @@ function validate204(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ListAnalyticsChartFactsQuery = validate207;
-var schema358 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "recorded_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" } }, "$id": "input:v4ListAnalyticsChartFactsQuery" };
+var schema355 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "recorded_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" } }, "$id": "input:v4ListAnalyticsChartFactsQuery" };
 function validate207(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -30246,7 +29958,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       data.limit = 20;
     }
     for (const key0 in data) {
-      if (!func36.call(schema358.properties, key0)) {
+      if (!func36.call(schema355.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -30331,7 +30043,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema358.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema355.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -30351,7 +30063,7 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema358.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema355.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -31926,8 +31638,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsExplanation = validate208;
-var schema359 = { "type": "object", "required": ["object", "url", "code", "series", "segmentation", "segment", "measure", "currency", "formula", "value", "numerator", "denominator", "facts", "currencies", "changed_since", "late_facts", "sql", "parameters", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_explanation"] }, "url": { "type": "string" }, "code": { "type": "string" }, "series": { "type": ["string", "null"] }, "segmentation": { "type": ["string", "null"] }, "segment": { "type": ["string", "null"] }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "currency": { "type": "string" }, "formula": { "$ref": "answer:AnalyticsFormula" }, "value": { "type": "number" }, "numerator": { "type": "string" }, "denominator": { "type": ["string", "null"] }, "facts": { "type": "array", "items": { "$ref": "answer:AnalyticsFactCount" } }, "currencies": { "type": "array", "items": { "$ref": "answer:AnalyticsCurrencySum" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "changed_since": { "type": "array", "items": { "$ref": "answer:AnalyticsLateDay" } }, "late_facts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:AnalyticsFact" } }, "sql": { "type": "string" }, "parameters": { "$ref": "answer:AnalyticsExplainedParameters" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsExplanation" };
-var schema368 = { "type": "object", "required": ["from", "to", "now", "currency", "rate_date", "timezone", "filters"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "now": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "rate_date": { "type": ["string", "null"] }, "timezone": { "type": ["string", "null"] }, "filters": { "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } } }, "$id": "answer:AnalyticsExplainedParameters" };
+var schema356 = { "type": "object", "required": ["object", "url", "code", "series", "segmentation", "segment", "measure", "currency", "formula", "value", "numerator", "denominator", "facts", "currencies", "changed_since", "late_facts", "sql", "parameters", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_explanation"] }, "url": { "type": "string" }, "code": { "type": "string" }, "series": { "type": ["string", "null"] }, "segmentation": { "type": ["string", "null"] }, "segment": { "type": ["string", "null"] }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "currency": { "type": "string" }, "formula": { "$ref": "answer:AnalyticsFormula" }, "value": { "type": "number" }, "numerator": { "type": "string" }, "denominator": { "type": ["string", "null"] }, "facts": { "type": "array", "items": { "$ref": "answer:AnalyticsFactCount" } }, "currencies": { "type": "array", "items": { "$ref": "answer:AnalyticsCurrencySum" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "changed_since": { "type": "array", "items": { "$ref": "answer:AnalyticsLateDay" } }, "late_facts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:AnalyticsFact" } }, "sql": { "type": "string" }, "parameters": { "$ref": "answer:AnalyticsExplainedParameters" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsExplanation" };
+var schema365 = { "type": "object", "required": ["from", "to", "now", "currency", "rate_date", "timezone", "filters"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "now": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "rate_date": { "type": ["string", "null"] }, "timezone": { "type": ["string", "null"] }, "filters": { "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } } }, "$id": "answer:AnalyticsExplainedParameters" };
 function validate209(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -31992,7 +31704,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "value" || data0 === "numerator" || data0 === "denominator")) {
-        const err6 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema354.enum } };
+        const err6 = { instancePath: instancePath + "/role", schemaPath: "answer:AnalyticsFactRole/enum", keyword: "enum", params: { allowedValues: schema351.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -32013,7 +31725,7 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "trial" || data1 === "start" || data1 === "conversion" || data1 === "renewal" || data1 === "one_time" || data1 === "refund" || data1 === "credit" || data1 === "change" || data1 === "user" || data1 === "active_user")) {
-        const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema355.enum } };
+        const err8 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsFactKind/enum", keyword: "enum", params: { allowedValues: schema352.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -32077,8 +31789,8 @@ function validate209(data, { instancePath = "", parentData, parentDataProperty, 
   validate209.errors = vErrors;
   return errors === 0;
 }
-var schema364 = { "type": "object", "required": ["currency", "amount", "converted", "first_rate", "last_rate"], "additionalProperties": false, "properties": { "currency": { "type": ["string", "null"] }, "amount": { "type": "number" }, "converted": { "type": "string" }, "first_rate": { "$ref": "answer:AnalyticsRate" }, "last_rate": { "$ref": "answer:AnalyticsRate" } }, "$id": "answer:AnalyticsCurrencySum" };
-var schema365 = { "type": "object", "required": ["date", "rate"], "additionalProperties": false, "properties": { "date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "rate": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsRate" };
+var schema361 = { "type": "object", "required": ["currency", "amount", "converted", "first_rate", "last_rate"], "additionalProperties": false, "properties": { "currency": { "type": ["string", "null"] }, "amount": { "type": "number" }, "converted": { "type": "string" }, "first_rate": { "$ref": "answer:AnalyticsRate" }, "last_rate": { "$ref": "answer:AnalyticsRate" } }, "$id": "answer:AnalyticsCurrencySum" };
+var schema362 = { "type": "object", "required": ["date", "rate"], "additionalProperties": false, "properties": { "date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "rate": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsRate" };
 function validate211(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -32143,7 +31855,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.currency !== void 0) {
       let data0 = data.currency;
       if (typeof data0 !== "string" && data0 !== null) {
-        const err6 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema364.properties.currency.type } };
+        const err6 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: schema361.properties.currency.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -32232,7 +31944,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data3.rate !== void 0) {
           let data5 = data3.rate;
           if (typeof data5 !== "string" && data5 !== null) {
-            const err14 = { instancePath: instancePath + "/first_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema365.properties.rate.type } };
+            const err14 = { instancePath: instancePath + "/first_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema362.properties.rate.type } };
             if (vErrors === null) {
               vErrors = [err14];
             } else {
@@ -32308,7 +32020,7 @@ function validate211(data, { instancePath = "", parentData, parentDataProperty, 
         if (data6.rate !== void 0) {
           let data8 = data6.rate;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err21 = { instancePath: instancePath + "/last_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema365.properties.rate.type } };
+            const err21 = { instancePath: instancePath + "/last_rate/rate", schemaPath: "answer:AnalyticsRate/properties/rate/type", keyword: "type", params: { type: schema362.properties.rate.type } };
             if (vErrors === null) {
               vErrors = [err21];
             } else {
@@ -32516,7 +32228,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema359.properties, key0)) {
+      if (!func36.call(schema356.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -32538,7 +32250,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_explanation")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema359.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema356.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -32572,7 +32284,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.series !== void 0) {
       let data3 = data.series;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err24 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/type", keyword: "type", params: { type: schema359.properties.series.type } };
+        const err24 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/type", keyword: "type", params: { type: schema356.properties.series.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -32584,7 +32296,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segmentation !== void 0) {
       let data4 = data.segmentation;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err25 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/type", keyword: "type", params: { type: schema359.properties.segmentation.type } };
+        const err25 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/type", keyword: "type", params: { type: schema356.properties.segmentation.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -32596,7 +32308,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment !== void 0) {
       let data5 = data.segment;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err26 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema359.properties.segment.type } };
+        const err26 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema356.properties.segment.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -32617,7 +32329,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "usd" || data6 === "count" || data6 === "percent")) {
-        const err28 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema359.properties.measure.enum } };
+        const err28 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema356.properties.measure.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -32741,7 +32453,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.denominator !== void 0) {
       let data14 = data.denominator;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err39 = { instancePath: instancePath + "/denominator", schemaPath: "#/properties/denominator/type", keyword: "type", params: { type: schema359.properties.denominator.type } };
+        const err39 = { instancePath: instancePath + "/denominator", schemaPath: "#/properties/denominator/type", keyword: "type", params: { type: schema356.properties.denominator.type } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -33153,7 +32865,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         if (data28.rate_date !== void 0) {
           let data33 = data28.rate_date;
           if (typeof data33 !== "string" && data33 !== null) {
-            const err75 = { instancePath: instancePath + "/parameters/rate_date", schemaPath: "answer:AnalyticsExplainedParameters/properties/rate_date/type", keyword: "type", params: { type: schema368.properties.rate_date.type } };
+            const err75 = { instancePath: instancePath + "/parameters/rate_date", schemaPath: "answer:AnalyticsExplainedParameters/properties/rate_date/type", keyword: "type", params: { type: schema365.properties.rate_date.type } };
             if (vErrors === null) {
               vErrors = [err75];
             } else {
@@ -33165,7 +32877,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         if (data28.timezone !== void 0) {
           let data34 = data28.timezone;
           if (typeof data34 !== "string" && data34 !== null) {
-            const err76 = { instancePath: instancePath + "/parameters/timezone", schemaPath: "answer:AnalyticsExplainedParameters/properties/timezone/type", keyword: "type", params: { type: schema368.properties.timezone.type } };
+            const err76 = { instancePath: instancePath + "/parameters/timezone", schemaPath: "answer:AnalyticsExplainedParameters/properties/timezone/type", keyword: "type", params: { type: schema365.properties.timezone.type } };
             if (vErrors === null) {
               vErrors = [err76];
             } else {
@@ -33267,7 +32979,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4ExplainAnalyticsChartQuery = validate215;
-var schema369 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ExplainAnalyticsChartQuery" };
+var schema366 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "unit": { "type": "string", "enum": ["hour", "day", "week", "month"], "default": "day" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "segmentation": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "max_series": { "type": "integer", "minimum": 0, "maximum": 500, "default": 50 }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "previous": { "type": "boolean", "default": false }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[purchase_currency][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[locale][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "start_time": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "series": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "segment": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ExplainAnalyticsChartQuery" };
 function validate215(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -33289,7 +33001,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema369.properties, key0)) {
+      if (!func36.call(schema366.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -33374,7 +33086,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "hour" || data2 === "day" || data2 === "week" || data2 === "month")) {
-      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema369.properties.unit.enum } };
+      const err8 = { instancePath: instancePath + "/unit", schemaPath: "#/properties/unit/enum", keyword: "enum", params: { allowedValues: schema366.properties.unit.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -33394,7 +33106,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema369.properties.environment.enum } };
+        const err10 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema366.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -34858,7 +34570,7 @@ function validate215(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsCurrencies = validate216;
-var schema370 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "type": "string" } }, "has_more": { "type": "boolean" } }, "$id": "answer:AnalyticsCurrencies" };
+var schema367 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["list"] }, "url": { "type": "string" }, "data": { "type": "array", "items": { "type": "string" } }, "has_more": { "type": "boolean" } }, "$id": "answer:AnalyticsCurrencies" };
 function validate216(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -34923,7 +34635,7 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "list")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema370.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema367.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -34992,8 +34704,8 @@ function validate216(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsInsights = validate217;
-var schema371 = { "type": "object", "required": ["object", "url", "generated_at", "period_days", "health", "health_score", "is_cached", "is_stale", "is_insufficient_data", "summary", "insights"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_insights"] }, "url": { "type": "string" }, "generated_at": { "type": "string", "format": "date-time" }, "period_days": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "health": { "type": ["string", "null"], "enum": ["healthy", "watch", "critical", null] }, "health_score": { "type": "integer", "minimum": 0, "maximum": 10 }, "is_cached": { "type": "boolean" }, "is_stale": { "type": "boolean" }, "is_insufficient_data": { "type": "boolean" }, "summary": { "type": "string" }, "insights": { "type": "array", "items": { "$ref": "answer:AnalyticsInsight" } } }, "$id": "answer:AnalyticsInsights" };
-var schema372 = { "type": "object", "required": ["type", "metric", "title", "body", "action"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["critical", "positive", "tip", "info"] }, "metric": { "type": "string" }, "title": { "type": "string" }, "body": { "type": "string" }, "action": { "type": "string" } }, "$id": "answer:AnalyticsInsight" };
+var schema368 = { "type": "object", "required": ["object", "url", "generated_at", "period_days", "health", "health_score", "is_cached", "is_stale", "is_insufficient_data", "summary", "insights"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_insights"] }, "url": { "type": "string" }, "generated_at": { "type": "string", "format": "date-time" }, "period_days": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "health": { "type": ["string", "null"], "enum": ["healthy", "watch", "critical", null] }, "health_score": { "type": "integer", "minimum": 0, "maximum": 10 }, "is_cached": { "type": "boolean" }, "is_stale": { "type": "boolean" }, "is_insufficient_data": { "type": "boolean" }, "summary": { "type": "string" }, "insights": { "type": "array", "items": { "$ref": "answer:AnalyticsInsight" } } }, "$id": "answer:AnalyticsInsights" };
+var schema369 = { "type": "object", "required": ["type", "metric", "title", "body", "action"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["critical", "positive", "tip", "info"] }, "metric": { "type": "string" }, "title": { "type": "string" }, "body": { "type": "string" }, "action": { "type": "string" } }, "$id": "answer:AnalyticsInsight" };
 function validate217(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35099,7 +34811,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema371.properties, key0)) {
+      if (!func36.call(schema368.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -35121,7 +34833,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_insights")) {
-        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema371.properties.object.enum } };
+        const err13 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema368.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -35198,7 +34910,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.health !== void 0) {
       let data4 = data.health;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err20 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/type", keyword: "type", params: { type: schema371.properties.health.type } };
+        const err20 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/type", keyword: "type", params: { type: schema368.properties.health.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -35207,7 +34919,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "healthy" || data4 === "watch" || data4 === "critical" || data4 === null)) {
-        const err21 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/enum", keyword: "enum", params: { allowedValues: schema371.properties.health.enum } };
+        const err21 = { instancePath: instancePath + "/health", schemaPath: "#/properties/health/enum", keyword: "enum", params: { allowedValues: schema368.properties.health.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -35367,7 +35079,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data12 === "critical" || data12 === "positive" || data12 === "tip" || data12 === "info")) {
-                const err36 = { instancePath: instancePath + "/insights/" + i0 + "/type", schemaPath: "answer:AnalyticsInsight/properties/type/enum", keyword: "enum", params: { allowedValues: schema372.properties.type.enum } };
+                const err36 = { instancePath: instancePath + "/insights/" + i0 + "/type", schemaPath: "answer:AnalyticsInsight/properties/type/enum", keyword: "enum", params: { allowedValues: schema369.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err36];
                 } else {
@@ -35453,7 +35165,7 @@ function validate217(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4GetAnalyticsInsightsQuery = validate218;
-var schema373 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "period": { "type": "integer", "minimum": 1, "maximum": 365, "default": 30 }, "force": { "type": "boolean", "default": false }, "cached_only": { "type": "boolean", "default": false }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsInsightsQuery" };
+var schema370 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "period": { "type": "integer", "minimum": 1, "maximum": 365, "default": 30 }, "force": { "type": "boolean", "default": false }, "cached_only": { "type": "boolean", "default": false }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:v4GetAnalyticsInsightsQuery" };
 function validate218(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35539,7 +35251,7 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === 0 || data3 === 1)) {
-        const err7 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema373.properties.environment.enum } };
+        const err7 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema370.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -35581,8 +35293,8 @@ function validate218(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsCohorts = validate219;
-var schema374 = { "type": "object", "required": ["object", "url", "mode", "grouping", "cohort_definition", "revenue_type", "cohort_from", "cohort_to", "currency", "period_labels", "cohorts", "total", "max_values", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts"] }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"] }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"] }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"] }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "period_labels": { "type": "array", "items": { "type": "string" } }, "cohorts": { "type": "array", "items": { "$ref": "answer:AnalyticsCohort" } }, "total": { "$ref": "answer:AnalyticsCohortTotal" }, "max_values": { "$ref": "answer:AnalyticsCohortMetrics" }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortSegment" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsCohorts" };
-var schema376 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" } }, "$id": "answer:AnalyticsCohortPeriod" };
+var schema371 = { "type": "object", "required": ["object", "url", "mode", "grouping", "cohort_definition", "revenue_type", "cohort_from", "cohort_to", "currency", "period_labels", "cohorts", "total", "max_values", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts"] }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"] }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"] }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"] }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "period_labels": { "type": "array", "items": { "type": "string" } }, "cohorts": { "type": "array", "items": { "$ref": "answer:AnalyticsCohort" } }, "total": { "$ref": "answer:AnalyticsCohortTotal" }, "max_values": { "$ref": "answer:AnalyticsCohortMetrics" }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortSegment" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsCohorts" };
+var schema373 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" } }, "$id": "answer:AnalyticsCohortPeriod" };
 function validate220(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -35840,7 +35552,7 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data5) {
-              if (!func36.call(schema376.properties, key1)) {
+              if (!func36.call(schema373.properties, key1)) {
                 const err25 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err25];
@@ -36048,570 +35760,13 @@ function validate220(data, { instancePath = "", parentData, parentDataProperty, 
   validate220.errors = vErrors;
   return errors === 0;
 }
-var schema377 = { "type": ["object", "null"], "required": ["label", "users", "periods"], "additionalProperties": false, "properties": { "label": { "type": "string" }, "users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "periods": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortTotalPeriod" } } }, "$id": "answer:AnalyticsCohortTotal" };
-var schema378 = { "type": "object", "required": ["index", "label", "is_complete", "subscriptions", "payers", "revenue", "arpu", "arppu", "arpas", "reachable"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "label": { "type": "string" }, "is_complete": { "type": "boolean" }, "subscriptions": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "payers": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue": { "type": "number" }, "arpu": { "type": "number" }, "arppu": { "type": "number" }, "arpas": { "type": "number" }, "reachable": { "$ref": "answer:AnalyticsCohortReachable" } }, "$id": "answer:AnalyticsCohortTotalPeriod" };
-function validate223(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
-  ;
-  let vErrors = null;
-  let errors = 0;
-  if (data && typeof data == "object" && !Array.isArray(data)) {
-    if (data.index === void 0) {
-      const err0 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "index" } };
-      if (vErrors === null) {
-        vErrors = [err0];
-      } else {
-        vErrors.push(err0);
-      }
-      errors++;
-    }
-    if (data.label === void 0) {
-      const err1 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "label" } };
-      if (vErrors === null) {
-        vErrors = [err1];
-      } else {
-        vErrors.push(err1);
-      }
-      errors++;
-    }
-    if (data.is_complete === void 0) {
-      const err2 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "is_complete" } };
-      if (vErrors === null) {
-        vErrors = [err2];
-      } else {
-        vErrors.push(err2);
-      }
-      errors++;
-    }
-    if (data.subscriptions === void 0) {
-      const err3 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "subscriptions" } };
-      if (vErrors === null) {
-        vErrors = [err3];
-      } else {
-        vErrors.push(err3);
-      }
-      errors++;
-    }
-    if (data.payers === void 0) {
-      const err4 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "payers" } };
-      if (vErrors === null) {
-        vErrors = [err4];
-      } else {
-        vErrors.push(err4);
-      }
-      errors++;
-    }
-    if (data.revenue === void 0) {
-      const err5 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "revenue" } };
-      if (vErrors === null) {
-        vErrors = [err5];
-      } else {
-        vErrors.push(err5);
-      }
-      errors++;
-    }
-    if (data.arpu === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arpu" } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    if (data.arppu === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arppu" } };
-      if (vErrors === null) {
-        vErrors = [err7];
-      } else {
-        vErrors.push(err7);
-      }
-      errors++;
-    }
-    if (data.arpas === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "arpas" } };
-      if (vErrors === null) {
-        vErrors = [err8];
-      } else {
-        vErrors.push(err8);
-      }
-      errors++;
-    }
-    if (data.reachable === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "reachable" } };
-      if (vErrors === null) {
-        vErrors = [err9];
-      } else {
-        vErrors.push(err9);
-      }
-      errors++;
-    }
-    for (const key0 in data) {
-      if (!func36.call(schema378.properties, key0)) {
-        const err10 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err10];
-        } else {
-          vErrors.push(err10);
-        }
-        errors++;
-      }
-    }
-    if (data.index !== void 0) {
-      let data0 = data.index;
-      if (!(typeof data0 == "number" && (!(data0 % 1) && !isNaN(data0)) && isFinite(data0))) {
-        const err11 = { instancePath: instancePath + "/index", schemaPath: "#/properties/index/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err11];
-        } else {
-          vErrors.push(err11);
-        }
-        errors++;
-      }
-      if (typeof data0 == "number" && isFinite(data0)) {
-        if (data0 > 9007199254740991 || isNaN(data0)) {
-          const err12 = { instancePath: instancePath + "/index", schemaPath: "#/properties/index/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err12];
-          } else {
-            vErrors.push(err12);
-          }
-          errors++;
-        }
-        if (data0 < -9007199254740991 || isNaN(data0)) {
-          const err13 = { instancePath: instancePath + "/index", schemaPath: "#/properties/index/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.label !== void 0) {
-      if (typeof data.label !== "string") {
-        const err14 = { instancePath: instancePath + "/label", schemaPath: "#/properties/label/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err14];
-        } else {
-          vErrors.push(err14);
-        }
-        errors++;
-      }
-    }
-    if (data.is_complete !== void 0) {
-      if (typeof data.is_complete !== "boolean") {
-        const err15 = { instancePath: instancePath + "/is_complete", schemaPath: "#/properties/is_complete/type", keyword: "type", params: { type: "boolean" } };
-        if (vErrors === null) {
-          vErrors = [err15];
-        } else {
-          vErrors.push(err15);
-        }
-        errors++;
-      }
-    }
-    if (data.subscriptions !== void 0) {
-      let data3 = data.subscriptions;
-      if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err16 = { instancePath: instancePath + "/subscriptions", schemaPath: "#/properties/subscriptions/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err16];
-        } else {
-          vErrors.push(err16);
-        }
-        errors++;
-      }
-      if (typeof data3 == "number" && isFinite(data3)) {
-        if (data3 > 9007199254740991 || isNaN(data3)) {
-          const err17 = { instancePath: instancePath + "/subscriptions", schemaPath: "#/properties/subscriptions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err17];
-          } else {
-            vErrors.push(err17);
-          }
-          errors++;
-        }
-        if (data3 < -9007199254740991 || isNaN(data3)) {
-          const err18 = { instancePath: instancePath + "/subscriptions", schemaPath: "#/properties/subscriptions/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err18];
-          } else {
-            vErrors.push(err18);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.payers !== void 0) {
-      let data4 = data.payers;
-      if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-        const err19 = { instancePath: instancePath + "/payers", schemaPath: "#/properties/payers/type", keyword: "type", params: { type: "integer" } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-      if (typeof data4 == "number" && isFinite(data4)) {
-        if (data4 > 9007199254740991 || isNaN(data4)) {
-          const err20 = { instancePath: instancePath + "/payers", schemaPath: "#/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err20];
-          } else {
-            vErrors.push(err20);
-          }
-          errors++;
-        }
-        if (data4 < -9007199254740991 || isNaN(data4)) {
-          const err21 = { instancePath: instancePath + "/payers", schemaPath: "#/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-          if (vErrors === null) {
-            vErrors = [err21];
-          } else {
-            vErrors.push(err21);
-          }
-          errors++;
-        }
-      }
-    }
-    if (data.revenue !== void 0) {
-      let data5 = data.revenue;
-      if (!(typeof data5 == "number" && isFinite(data5))) {
-        const err22 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/type", keyword: "type", params: { type: "number" } };
-        if (vErrors === null) {
-          vErrors = [err22];
-        } else {
-          vErrors.push(err22);
-        }
-        errors++;
-      }
-    }
-    if (data.arpu !== void 0) {
-      let data6 = data.arpu;
-      if (!(typeof data6 == "number" && isFinite(data6))) {
-        const err23 = { instancePath: instancePath + "/arpu", schemaPath: "#/properties/arpu/type", keyword: "type", params: { type: "number" } };
-        if (vErrors === null) {
-          vErrors = [err23];
-        } else {
-          vErrors.push(err23);
-        }
-        errors++;
-      }
-    }
-    if (data.arppu !== void 0) {
-      let data7 = data.arppu;
-      if (!(typeof data7 == "number" && isFinite(data7))) {
-        const err24 = { instancePath: instancePath + "/arppu", schemaPath: "#/properties/arppu/type", keyword: "type", params: { type: "number" } };
-        if (vErrors === null) {
-          vErrors = [err24];
-        } else {
-          vErrors.push(err24);
-        }
-        errors++;
-      }
-    }
-    if (data.arpas !== void 0) {
-      let data8 = data.arpas;
-      if (!(typeof data8 == "number" && isFinite(data8))) {
-        const err25 = { instancePath: instancePath + "/arpas", schemaPath: "#/properties/arpas/type", keyword: "type", params: { type: "number" } };
-        if (vErrors === null) {
-          vErrors = [err25];
-        } else {
-          vErrors.push(err25);
-        }
-        errors++;
-      }
-    }
-    if (data.reachable !== void 0) {
-      let data9 = data.reachable;
-      if (data9 && typeof data9 == "object" && !Array.isArray(data9)) {
-        if (data9.cohorts === void 0) {
-          const err26 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "cohorts" } };
-          if (vErrors === null) {
-            vErrors = [err26];
-          } else {
-            vErrors.push(err26);
-          }
-          errors++;
-        }
-        if (data9.users === void 0) {
-          const err27 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "users" } };
-          if (vErrors === null) {
-            vErrors = [err27];
-          } else {
-            vErrors.push(err27);
-          }
-          errors++;
-        }
-        if (data9.subscriptions === void 0) {
-          const err28 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "subscriptions" } };
-          if (vErrors === null) {
-            vErrors = [err28];
-          } else {
-            vErrors.push(err28);
-          }
-          errors++;
-        }
-        if (data9.payers === void 0) {
-          const err29 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "payers" } };
-          if (vErrors === null) {
-            vErrors = [err29];
-          } else {
-            vErrors.push(err29);
-          }
-          errors++;
-        }
-        if (data9.revenue === void 0) {
-          const err30 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "revenue" } };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-        if (data9.arpu === void 0) {
-          const err31 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "arpu" } };
-          if (vErrors === null) {
-            vErrors = [err31];
-          } else {
-            vErrors.push(err31);
-          }
-          errors++;
-        }
-        if (data9.arppu === void 0) {
-          const err32 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "arppu" } };
-          if (vErrors === null) {
-            vErrors = [err32];
-          } else {
-            vErrors.push(err32);
-          }
-          errors++;
-        }
-        if (data9.arpas === void 0) {
-          const err33 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/required", keyword: "required", params: { missingProperty: "arpas" } };
-          if (vErrors === null) {
-            vErrors = [err33];
-          } else {
-            vErrors.push(err33);
-          }
-          errors++;
-        }
-        for (const key1 in data9) {
-          if (!(key1 === "cohorts" || key1 === "users" || key1 === "subscriptions" || key1 === "payers" || key1 === "revenue" || key1 === "arpu" || key1 === "arppu" || key1 === "arpas")) {
-            const err34 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
-            if (vErrors === null) {
-              vErrors = [err34];
-            } else {
-              vErrors.push(err34);
-            }
-            errors++;
-          }
-        }
-        if (data9.cohorts !== void 0) {
-          let data10 = data9.cohorts;
-          if (!(typeof data10 == "number" && (!(data10 % 1) && !isNaN(data10)) && isFinite(data10))) {
-            const err35 = { instancePath: instancePath + "/reachable/cohorts", schemaPath: "answer:AnalyticsCohortReachable/properties/cohorts/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err35];
-            } else {
-              vErrors.push(err35);
-            }
-            errors++;
-          }
-          if (typeof data10 == "number" && isFinite(data10)) {
-            if (data10 > 9007199254740991 || isNaN(data10)) {
-              const err36 = { instancePath: instancePath + "/reachable/cohorts", schemaPath: "answer:AnalyticsCohortReachable/properties/cohorts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err36];
-              } else {
-                vErrors.push(err36);
-              }
-              errors++;
-            }
-            if (data10 < -9007199254740991 || isNaN(data10)) {
-              const err37 = { instancePath: instancePath + "/reachable/cohorts", schemaPath: "answer:AnalyticsCohortReachable/properties/cohorts/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err37];
-              } else {
-                vErrors.push(err37);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data9.users !== void 0) {
-          let data11 = data9.users;
-          if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
-            const err38 = { instancePath: instancePath + "/reachable/users", schemaPath: "answer:AnalyticsCohortReachable/properties/users/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err38];
-            } else {
-              vErrors.push(err38);
-            }
-            errors++;
-          }
-          if (typeof data11 == "number" && isFinite(data11)) {
-            if (data11 > 9007199254740991 || isNaN(data11)) {
-              const err39 = { instancePath: instancePath + "/reachable/users", schemaPath: "answer:AnalyticsCohortReachable/properties/users/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err39];
-              } else {
-                vErrors.push(err39);
-              }
-              errors++;
-            }
-            if (data11 < -9007199254740991 || isNaN(data11)) {
-              const err40 = { instancePath: instancePath + "/reachable/users", schemaPath: "answer:AnalyticsCohortReachable/properties/users/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err40];
-              } else {
-                vErrors.push(err40);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data9.subscriptions !== void 0) {
-          let data12 = data9.subscriptions;
-          if (!(typeof data12 == "number" && (!(data12 % 1) && !isNaN(data12)) && isFinite(data12))) {
-            const err41 = { instancePath: instancePath + "/reachable/subscriptions", schemaPath: "answer:AnalyticsCohortReachable/properties/subscriptions/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err41];
-            } else {
-              vErrors.push(err41);
-            }
-            errors++;
-          }
-          if (typeof data12 == "number" && isFinite(data12)) {
-            if (data12 > 9007199254740991 || isNaN(data12)) {
-              const err42 = { instancePath: instancePath + "/reachable/subscriptions", schemaPath: "answer:AnalyticsCohortReachable/properties/subscriptions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err42];
-              } else {
-                vErrors.push(err42);
-              }
-              errors++;
-            }
-            if (data12 < -9007199254740991 || isNaN(data12)) {
-              const err43 = { instancePath: instancePath + "/reachable/subscriptions", schemaPath: "answer:AnalyticsCohortReachable/properties/subscriptions/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err43];
-              } else {
-                vErrors.push(err43);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data9.payers !== void 0) {
-          let data13 = data9.payers;
-          if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13))) {
-            const err44 = { instancePath: instancePath + "/reachable/payers", schemaPath: "answer:AnalyticsCohortReachable/properties/payers/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err44];
-            } else {
-              vErrors.push(err44);
-            }
-            errors++;
-          }
-          if (typeof data13 == "number" && isFinite(data13)) {
-            if (data13 > 9007199254740991 || isNaN(data13)) {
-              const err45 = { instancePath: instancePath + "/reachable/payers", schemaPath: "answer:AnalyticsCohortReachable/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err45];
-              } else {
-                vErrors.push(err45);
-              }
-              errors++;
-            }
-            if (data13 < -9007199254740991 || isNaN(data13)) {
-              const err46 = { instancePath: instancePath + "/reachable/payers", schemaPath: "answer:AnalyticsCohortReachable/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err46];
-              } else {
-                vErrors.push(err46);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data9.revenue !== void 0) {
-          let data14 = data9.revenue;
-          if (!(typeof data14 == "number" && isFinite(data14))) {
-            const err47 = { instancePath: instancePath + "/reachable/revenue", schemaPath: "answer:AnalyticsCohortReachable/properties/revenue/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err47];
-            } else {
-              vErrors.push(err47);
-            }
-            errors++;
-          }
-        }
-        if (data9.arpu !== void 0) {
-          let data15 = data9.arpu;
-          if (!(typeof data15 == "number" && isFinite(data15))) {
-            const err48 = { instancePath: instancePath + "/reachable/arpu", schemaPath: "answer:AnalyticsCohortReachable/properties/arpu/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err48];
-            } else {
-              vErrors.push(err48);
-            }
-            errors++;
-          }
-        }
-        if (data9.arppu !== void 0) {
-          let data16 = data9.arppu;
-          if (!(typeof data16 == "number" && isFinite(data16))) {
-            const err49 = { instancePath: instancePath + "/reachable/arppu", schemaPath: "answer:AnalyticsCohortReachable/properties/arppu/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err49];
-            } else {
-              vErrors.push(err49);
-            }
-            errors++;
-          }
-        }
-        if (data9.arpas !== void 0) {
-          let data17 = data9.arpas;
-          if (!(typeof data17 == "number" && isFinite(data17))) {
-            const err50 = { instancePath: instancePath + "/reachable/arpas", schemaPath: "answer:AnalyticsCohortReachable/properties/arpas/type", keyword: "type", params: { type: "number" } };
-            if (vErrors === null) {
-              vErrors = [err50];
-            } else {
-              vErrors.push(err50);
-            }
-            errors++;
-          }
-        }
-      } else {
-        const err51 = { instancePath: instancePath + "/reachable", schemaPath: "answer:AnalyticsCohortReachable/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err51];
-        } else {
-          vErrors.push(err51);
-        }
-        errors++;
-      }
-    }
-  } else {
-    const err52 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err52];
-    } else {
-      vErrors.push(err52);
-    }
-    errors++;
-  }
-  validate223.errors = vErrors;
-  return errors === 0;
-}
+var schema374 = { "type": ["object", "null"], "required": ["label", "users", "periods"], "additionalProperties": false, "properties": { "label": { "type": "string" }, "users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "periods": { "type": "array", "items": { "$ref": "answer:AnalyticsCohortPeriod" } } }, "$id": "answer:AnalyticsCohortTotal" };
 function validate222(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema377.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema374.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -36706,17 +35861,282 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate223(data2[i0], { instancePath: instancePath + "/periods/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate223.errors : vErrors.concat(validate223.errors);
-            errors = vErrors.length;
+          let data3 = data2[i0];
+          if (data3 && typeof data3 == "object" && !Array.isArray(data3)) {
+            if (data3.index === void 0) {
+              const err9 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "index" } };
+              if (vErrors === null) {
+                vErrors = [err9];
+              } else {
+                vErrors.push(err9);
+              }
+              errors++;
+            }
+            if (data3.label === void 0) {
+              const err10 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "label" } };
+              if (vErrors === null) {
+                vErrors = [err10];
+              } else {
+                vErrors.push(err10);
+              }
+              errors++;
+            }
+            if (data3.is_complete === void 0) {
+              const err11 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "is_complete" } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            if (data3.subscriptions === void 0) {
+              const err12 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "subscriptions" } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+            if (data3.payers === void 0) {
+              const err13 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "payers" } };
+              if (vErrors === null) {
+                vErrors = [err13];
+              } else {
+                vErrors.push(err13);
+              }
+              errors++;
+            }
+            if (data3.revenue === void 0) {
+              const err14 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "revenue" } };
+              if (vErrors === null) {
+                vErrors = [err14];
+              } else {
+                vErrors.push(err14);
+              }
+              errors++;
+            }
+            if (data3.arpu === void 0) {
+              const err15 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "arpu" } };
+              if (vErrors === null) {
+                vErrors = [err15];
+              } else {
+                vErrors.push(err15);
+              }
+              errors++;
+            }
+            if (data3.arppu === void 0) {
+              const err16 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "arppu" } };
+              if (vErrors === null) {
+                vErrors = [err16];
+              } else {
+                vErrors.push(err16);
+              }
+              errors++;
+            }
+            if (data3.arpas === void 0) {
+              const err17 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/required", keyword: "required", params: { missingProperty: "arpas" } };
+              if (vErrors === null) {
+                vErrors = [err17];
+              } else {
+                vErrors.push(err17);
+              }
+              errors++;
+            }
+            for (const key1 in data3) {
+              if (!func36.call(schema373.properties, key1)) {
+                const err18 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+                if (vErrors === null) {
+                  vErrors = [err18];
+                } else {
+                  vErrors.push(err18);
+                }
+                errors++;
+              }
+            }
+            if (data3.index !== void 0) {
+              let data4 = data3.index;
+              if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+                const err19 = { instancePath: instancePath + "/periods/" + i0 + "/index", schemaPath: "answer:AnalyticsCohortPeriod/properties/index/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err19];
+                } else {
+                  vErrors.push(err19);
+                }
+                errors++;
+              }
+              if (typeof data4 == "number" && isFinite(data4)) {
+                if (data4 > 9007199254740991 || isNaN(data4)) {
+                  const err20 = { instancePath: instancePath + "/periods/" + i0 + "/index", schemaPath: "answer:AnalyticsCohortPeriod/properties/index/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err20];
+                  } else {
+                    vErrors.push(err20);
+                  }
+                  errors++;
+                }
+                if (data4 < -9007199254740991 || isNaN(data4)) {
+                  const err21 = { instancePath: instancePath + "/periods/" + i0 + "/index", schemaPath: "answer:AnalyticsCohortPeriod/properties/index/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err21];
+                  } else {
+                    vErrors.push(err21);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data3.label !== void 0) {
+              if (typeof data3.label !== "string") {
+                const err22 = { instancePath: instancePath + "/periods/" + i0 + "/label", schemaPath: "answer:AnalyticsCohortPeriod/properties/label/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err22];
+                } else {
+                  vErrors.push(err22);
+                }
+                errors++;
+              }
+            }
+            if (data3.is_complete !== void 0) {
+              if (typeof data3.is_complete !== "boolean") {
+                const err23 = { instancePath: instancePath + "/periods/" + i0 + "/is_complete", schemaPath: "answer:AnalyticsCohortPeriod/properties/is_complete/type", keyword: "type", params: { type: "boolean" } };
+                if (vErrors === null) {
+                  vErrors = [err23];
+                } else {
+                  vErrors.push(err23);
+                }
+                errors++;
+              }
+            }
+            if (data3.subscriptions !== void 0) {
+              let data7 = data3.subscriptions;
+              if (!(typeof data7 == "number" && (!(data7 % 1) && !isNaN(data7)) && isFinite(data7))) {
+                const err24 = { instancePath: instancePath + "/periods/" + i0 + "/subscriptions", schemaPath: "answer:AnalyticsCohortPeriod/properties/subscriptions/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err24];
+                } else {
+                  vErrors.push(err24);
+                }
+                errors++;
+              }
+              if (typeof data7 == "number" && isFinite(data7)) {
+                if (data7 > 9007199254740991 || isNaN(data7)) {
+                  const err25 = { instancePath: instancePath + "/periods/" + i0 + "/subscriptions", schemaPath: "answer:AnalyticsCohortPeriod/properties/subscriptions/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err25];
+                  } else {
+                    vErrors.push(err25);
+                  }
+                  errors++;
+                }
+                if (data7 < -9007199254740991 || isNaN(data7)) {
+                  const err26 = { instancePath: instancePath + "/periods/" + i0 + "/subscriptions", schemaPath: "answer:AnalyticsCohortPeriod/properties/subscriptions/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err26];
+                  } else {
+                    vErrors.push(err26);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data3.payers !== void 0) {
+              let data8 = data3.payers;
+              if (!(typeof data8 == "number" && (!(data8 % 1) && !isNaN(data8)) && isFinite(data8))) {
+                const err27 = { instancePath: instancePath + "/periods/" + i0 + "/payers", schemaPath: "answer:AnalyticsCohortPeriod/properties/payers/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err27];
+                } else {
+                  vErrors.push(err27);
+                }
+                errors++;
+              }
+              if (typeof data8 == "number" && isFinite(data8)) {
+                if (data8 > 9007199254740991 || isNaN(data8)) {
+                  const err28 = { instancePath: instancePath + "/periods/" + i0 + "/payers", schemaPath: "answer:AnalyticsCohortPeriod/properties/payers/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err28];
+                  } else {
+                    vErrors.push(err28);
+                  }
+                  errors++;
+                }
+                if (data8 < -9007199254740991 || isNaN(data8)) {
+                  const err29 = { instancePath: instancePath + "/periods/" + i0 + "/payers", schemaPath: "answer:AnalyticsCohortPeriod/properties/payers/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err29];
+                  } else {
+                    vErrors.push(err29);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data3.revenue !== void 0) {
+              let data9 = data3.revenue;
+              if (!(typeof data9 == "number" && isFinite(data9))) {
+                const err30 = { instancePath: instancePath + "/periods/" + i0 + "/revenue", schemaPath: "answer:AnalyticsCohortPeriod/properties/revenue/type", keyword: "type", params: { type: "number" } };
+                if (vErrors === null) {
+                  vErrors = [err30];
+                } else {
+                  vErrors.push(err30);
+                }
+                errors++;
+              }
+            }
+            if (data3.arpu !== void 0) {
+              let data10 = data3.arpu;
+              if (!(typeof data10 == "number" && isFinite(data10))) {
+                const err31 = { instancePath: instancePath + "/periods/" + i0 + "/arpu", schemaPath: "answer:AnalyticsCohortPeriod/properties/arpu/type", keyword: "type", params: { type: "number" } };
+                if (vErrors === null) {
+                  vErrors = [err31];
+                } else {
+                  vErrors.push(err31);
+                }
+                errors++;
+              }
+            }
+            if (data3.arppu !== void 0) {
+              let data11 = data3.arppu;
+              if (!(typeof data11 == "number" && isFinite(data11))) {
+                const err32 = { instancePath: instancePath + "/periods/" + i0 + "/arppu", schemaPath: "answer:AnalyticsCohortPeriod/properties/arppu/type", keyword: "type", params: { type: "number" } };
+                if (vErrors === null) {
+                  vErrors = [err32];
+                } else {
+                  vErrors.push(err32);
+                }
+                errors++;
+              }
+            }
+            if (data3.arpas !== void 0) {
+              let data12 = data3.arpas;
+              if (!(typeof data12 == "number" && isFinite(data12))) {
+                const err33 = { instancePath: instancePath + "/periods/" + i0 + "/arpas", schemaPath: "answer:AnalyticsCohortPeriod/properties/arpas/type", keyword: "type", params: { type: "number" } };
+                if (vErrors === null) {
+                  vErrors = [err33];
+                } else {
+                  vErrors.push(err33);
+                }
+                errors++;
+              }
+            }
+          } else {
+            const err34 = { instancePath: instancePath + "/periods/" + i0, schemaPath: "answer:AnalyticsCohortPeriod/type", keyword: "type", params: { type: "object" } };
+            if (vErrors === null) {
+              vErrors = [err34];
+            } else {
+              vErrors.push(err34);
+            }
+            errors++;
           }
         }
       } else {
-        const err9 = { instancePath: instancePath + "/periods", schemaPath: "#/properties/periods/type", keyword: "type", params: { type: "array" } };
+        const err35 = { instancePath: instancePath + "/periods", schemaPath: "#/properties/periods/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err9];
+          vErrors = [err35];
         } else {
-          vErrors.push(err9);
+          vErrors.push(err35);
         }
         errors++;
       }
@@ -36725,7 +36145,7 @@ function validate222(data, { instancePath = "", parentData, parentDataProperty, 
   validate222.errors = vErrors;
   return errors === 0;
 }
-function validate226(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate224(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -37033,7 +36453,7 @@ function validate226(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate226.errors = vErrors;
+  validate224.errors = vErrors;
   return errors === 0;
 }
 function validate219(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -37168,7 +36588,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema374.properties, key0)) {
+      if (!func36.call(schema371.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -37190,7 +36610,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_cohorts")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema374.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema371.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -37211,7 +36631,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/cohorts")) {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema374.properties.url.enum } };
+        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema371.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -37232,7 +36652,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "by_renewals" || data2 === "by_days")) {
-        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema374.properties.mode.enum } };
+        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema371.properties.mode.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -37253,7 +36673,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "day" || data3 === "week" || data3 === "month" || data3 === "quarter" || data3 === "year")) {
-        const err22 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema374.properties.grouping.enum } };
+        const err22 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema371.properties.grouping.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -37274,7 +36694,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "new_customers" || data4 === "initial_conversions" || data4 === "new_paying")) {
-        const err24 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema374.properties.cohort_definition.enum } };
+        const err24 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema371.properties.cohort_definition.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -37295,7 +36715,7 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "gross" || data5 === "net")) {
-        const err26 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema374.properties.revenue_type.enum } };
+        const err26 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema371.properties.revenue_type.enum } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -37625,8 +37045,8 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data21)) {
         const len2 = data21.length;
         for (let i2 = 0; i2 < len2; i2++) {
-          if (!validate226(data21[i2], { instancePath: instancePath + "/segments/" + i2, parentData: data21, parentDataProperty: i2, rootData })) {
-            vErrors = vErrors === null ? validate226.errors : vErrors.concat(validate226.errors);
+          if (!validate224(data21[i2], { instancePath: instancePath + "/segments/" + i2, parentData: data21, parentDataProperty: i2, rootData })) {
+            vErrors = vErrors === null ? validate224.errors : vErrors.concat(validate224.errors);
             errors = vErrors.length;
           }
         }
@@ -37690,9 +37110,9 @@ function validate219(data, { instancePath = "", parentData, parentDataProperty, 
   validate219.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsCohortsQuery = validate231;
-var schema383 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
-function validate231(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsCohortsQuery = validate229;
+var schema379 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_renewals", "by_days"], "default": "by_renewals" }, "grouping": { "type": "string", "enum": ["day", "week", "month", "quarter", "year"], "default": "week" }, "cohort_definition": { "type": "string", "enum": ["new_customers", "initial_conversions", "new_paying"], "default": "new_customers" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsCohortsQuery" };
+function validate229(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -37716,7 +37136,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema383.properties, key0)) {
+      if (!func36.call(schema379.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -37801,7 +37221,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "by_renewals" || data2 === "by_days")) {
-      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema383.properties.mode.enum } };
+      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema379.properties.mode.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -37820,7 +37240,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "day" || data3 === "week" || data3 === "month" || data3 === "quarter" || data3 === "year")) {
-      const err10 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema383.properties.grouping.enum } };
+      const err10 = { instancePath: instancePath + "/grouping", schemaPath: "#/properties/grouping/enum", keyword: "enum", params: { allowedValues: schema379.properties.grouping.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -37839,7 +37259,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "new_customers" || data4 === "initial_conversions" || data4 === "new_paying")) {
-      const err12 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema383.properties.cohort_definition.enum } };
+      const err12 = { instancePath: instancePath + "/cohort_definition", schemaPath: "#/properties/cohort_definition/enum", keyword: "enum", params: { allowedValues: schema379.properties.cohort_definition.enum } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -37858,7 +37278,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "gross" || data5 === "net")) {
-      const err14 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema383.properties.revenue_type.enum } };
+      const err14 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema379.properties.revenue_type.enum } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -37918,7 +37338,7 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === 0 || data7 === 1)) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema383.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema379.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -38943,12 +38363,12 @@ function validate231(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate231.errors = vErrors;
+  validate229.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsCohortsMeta = validate232;
-var schema384 = { "type": "object", "required": ["object", "url", "modes", "groupings", "metrics", "cohort_definitions", "revenue_types", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "groupings": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "metrics": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "cohort_definitions": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "revenue_types": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsCohortsMeta" };
-function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsCohortsMeta = validate230;
+var schema380 = { "type": "object", "required": ["object", "url", "modes", "groupings", "metrics", "cohort_definitions", "revenue_types", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_cohorts_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/cohorts/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "groupings": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "metrics": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "cohort_definitions": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "revenue_types": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsCohortsMeta" };
+function validate230(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39035,7 +38455,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema384.properties, key0)) {
+      if (!func36.call(schema380.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -39057,7 +38477,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_cohorts_meta")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema384.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema380.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -39078,7 +38498,7 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/cohorts/meta")) {
-        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema384.properties.url.enum } };
+        const err13 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema380.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -39584,12 +39004,12 @@ function validate232(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate232.errors = vErrors;
+  validate230.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsLtv = validate234;
-var schema391 = { "type": "object", "required": ["object", "url", "mode", "cohort_from", "cohort_to", "cohort_users", "paying_users", "revenue_type", "currency", "measure", "segment", "segments", "series", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv"] }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd"] }, "segment": { "type": ["string", "null"] }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvSegment" } }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvPoint" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsLtv" };
-function validate235(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsLtv = validate232;
+var schema387 = { "type": "object", "required": ["object", "url", "mode", "cohort_from", "cohort_to", "cohort_users", "paying_users", "revenue_type", "currency", "measure", "segment", "segments", "series", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv"] }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"] }, "cohort_from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "cohort_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "paying_users": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "revenue_type": { "type": "string", "enum": ["gross", "net"] }, "currency": { "type": "string" }, "measure": { "type": "string", "enum": ["usd"] }, "segment": { "type": ["string", "null"] }, "segments": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvSegment" } }, "series": { "type": "array", "items": { "$ref": "answer:AnalyticsLtvPoint" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsLtv" };
+function validate233(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -39927,10 +39347,10 @@ function validate235(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate235.errors = vErrors;
+  validate233.errors = vErrors;
   return errors === 0;
 }
-function validate234(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate232(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40062,7 +39482,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema391.properties, key0)) {
+      if (!func36.call(schema387.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -40084,7 +39504,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema391.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema387.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -40105,7 +39525,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv")) {
-        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema391.properties.url.enum } };
+        const err18 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema387.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -40126,7 +39546,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "by_days" || data2 === "by_renewals")) {
-        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema391.properties.mode.enum } };
+        const err20 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema387.properties.mode.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -40275,7 +39695,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "gross" || data7 === "net")) {
-        const err34 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema391.properties.revenue_type.enum } };
+        const err34 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema387.properties.revenue_type.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -40307,7 +39727,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "usd")) {
-        const err37 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema391.properties.measure.enum } };
+        const err37 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema387.properties.measure.enum } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -40319,7 +39739,7 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment !== void 0) {
       let data10 = data.segment;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema391.properties.segment.type } };
+        const err38 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema387.properties.segment.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -40333,8 +39753,8 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data11)) {
         const len0 = data11.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate235(data11[i0], { instancePath: instancePath + "/segments/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate235.errors : vErrors.concat(validate235.errors);
+          if (!validate233(data11[i0], { instancePath: instancePath + "/segments/" + i0, parentData: data11, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate233.errors : vErrors.concat(validate233.errors);
             errors = vErrors.length;
           }
         }
@@ -40577,12 +39997,12 @@ function validate234(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate234.errors = vErrors;
+  validate232.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsLtvQuery = validate238;
-var schema395 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
-function validate238(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsLtvQuery = validate236;
+var schema391 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "cohort_from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "cohort_to": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "mode": { "type": "string", "enum": ["by_days", "by_renewals"], "default": "by_days" }, "revenue_type": { "type": "string", "enum": ["gross", "net"], "default": "gross" }, "segment": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" }, "environment": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string", "pattern": "^[A-Z]{3}$", "x-hint": "a currency code of three upper-case letters such as EUR", "default": "USD", "format": "text" }, "rate_date": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01", "format": "text" }, "fresh": { "type": "boolean", "default": false }, "filter[target_platform][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[product_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[country][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[media_source_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[campaign_name][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[app_version][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[device_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[segment_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } }, "filter[experiment_group_id][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } } } }, "$id": "input:v4GetAnalyticsLtvQuery" };
+function validate236(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -40600,7 +40020,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
       data.fresh = false;
     }
     for (const key0 in data) {
-      if (!func36.call(schema395.properties, key0)) {
+      if (!func36.call(schema391.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -40685,7 +40105,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "by_days" || data2 === "by_renewals")) {
-      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema395.properties.mode.enum } };
+      const err8 = { instancePath: instancePath + "/mode", schemaPath: "#/properties/mode/enum", keyword: "enum", params: { allowedValues: schema391.properties.mode.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -40704,7 +40124,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "gross" || data3 === "net")) {
-      const err10 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema395.properties.revenue_type.enum } };
+      const err10 = { instancePath: instancePath + "/revenue_type", schemaPath: "#/properties/revenue_type/enum", keyword: "enum", params: { allowedValues: schema391.properties.revenue_type.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -40764,7 +40184,7 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === 0 || data5 === 1)) {
-        const err16 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema395.properties.environment.enum } };
+        const err16 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema391.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -41789,12 +41209,12 @@ function validate238(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate238.errors = vErrors;
+  validate236.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsLtvMeta = validate239;
-var schema396 = { "type": "object", "required": ["object", "url", "modes", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsLtvMeta" };
-function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsLtvMeta = validate237;
+var schema392 = { "type": "object", "required": ["object", "url", "modes", "segmentations", "filter_conditions"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_meta"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/meta"] }, "modes": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "segmentations": { "type": "array", "items": { "$ref": "answer:AnalyticsLabel" } }, "filter_conditions": { "type": "array", "items": { "$ref": "answer:AnalyticsFilterCondition" } } }, "$id": "answer:AnalyticsLtvMeta" };
+function validate237(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -41867,7 +41287,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv_meta")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema396.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema392.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -41888,7 +41308,7 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv/meta")) {
-        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema396.properties.url.enum } };
+        const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema392.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -42082,12 +41502,12 @@ function validate239(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate239.errors = vErrors;
+  validate237.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsTrialConversion = validate241;
-var schema399 = { "type": "object", "required": ["object", "url", "trials_started", "trials_converted", "conversion_rate", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_trial_conversion"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/trial-conversion"] }, "trials_started": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "trials_converted": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "conversion_rate": { "type": "number" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsTrialConversion" };
-function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsTrialConversion = validate239;
+var schema395 = { "type": "object", "required": ["object", "url", "trials_started", "trials_converted", "conversion_rate", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_ltv_trial_conversion"] }, "url": { "type": "string", "enum": ["/v4/analytics/ltv/trial-conversion"] }, "trials_started": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "trials_converted": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "conversion_rate": { "type": "number" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsTrialConversion" };
+function validate239(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42169,7 +41589,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_ltv_trial_conversion")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema399.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema395.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -42190,7 +41610,7 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/ltv/trial-conversion")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema399.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema395.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -42316,17 +41736,17 @@ function validate241(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate241.errors = vErrors;
+  validate239.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsViewList = validate242;
-var schema400 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/views"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsView" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsViewList" };
-var schema402 = { "type": "object", "required": ["object", "id", "url", "name", "kind", "code", "query", "range", "window", "pinned", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_view"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/views/.+$", "x-hint": "a path such as /v4/analytics/views/a1" }, "name": { "type": "string" }, "kind": { "$ref": "answer:AnalyticsViewKind" }, "code": { "type": ["string", "null"] }, "query": { "$ref": "answer:AnalyticsViewQuery" }, "range": { "$ref": "answer:AnalyticsViewRange" }, "window": { "$ref": "answer:AnalyticsViewWindow" }, "pinned": { "type": "boolean" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsView" };
-var schema403 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
-var schema404 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
-var schema405 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
+var answerAnalyticsViewList = validate240;
+var schema396 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/views"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsView" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsViewList" };
+var schema398 = { "type": "object", "required": ["object", "id", "url", "name", "kind", "code", "query", "range", "window", "pinned", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_view"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/views/.+$", "x-hint": "a path such as /v4/analytics/views/a1" }, "name": { "type": "string" }, "kind": { "$ref": "answer:AnalyticsViewKind" }, "code": { "type": ["string", "null"] }, "query": { "$ref": "answer:AnalyticsViewQuery" }, "range": { "$ref": "answer:AnalyticsViewRange" }, "window": { "$ref": "answer:AnalyticsViewWindow" }, "pinned": { "type": "boolean" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsView" };
+var schema399 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "answer:AnalyticsViewKind" };
+var schema400 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string" } }, "$id": "answer:AnalyticsViewQuery" };
+var schema401 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "answer:AnalyticsViewRange" };
 var pattern144 = new RegExp("^/v4/analytics/views/.+$", "u");
-function validate243(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate241(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -42440,7 +41860,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema402.properties, key0)) {
+      if (!func36.call(schema398.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -42462,7 +41882,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_view")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema402.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema398.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -42538,7 +41958,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "chart" || data4 === "cohorts" || data4 === "ltv")) {
-        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema403.enum } };
+        const err21 = { instancePath: instancePath + "/kind", schemaPath: "answer:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema399.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -42550,7 +41970,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.code !== void 0) {
       let data5 = data.code;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err22 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema402.properties.code.type } };
+        const err22 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema398.properties.code.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -42565,7 +41985,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data6) {
           let data7 = data6[key1];
           if (typeof data7 !== "string" && !(typeof data7 == "number" && isFinite(data7)) && typeof data7 !== "boolean" && !Array.isArray(data7)) {
-            const err23 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema404.additionalProperties.type } };
+            const err23 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema400.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err23];
             } else {
@@ -42634,7 +42054,7 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data9 === "today" || data9 === "yesterday" || data9 === "last_7_days" || data9 === "last_14_days" || data9 === "last_28_days" || data9 === "last_30_days" || data9 === "last_90_days" || data9 === "last_180_days" || data9 === "last_365_days" || data9 === "this_week" || data9 === "last_week" || data9 === "this_month" || data9 === "last_month" || data9 === "this_quarter" || data9 === "last_quarter" || data9 === "this_year" || data9 === "last_year")) {
-          const err28 = { instancePath: instancePath + "/range", schemaPath: "answer:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema405.then.enum } };
+          const err28 = { instancePath: instancePath + "/range", schemaPath: "answer:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema401.then.enum } };
           if (vErrors === null) {
             vErrors = [err28];
           } else {
@@ -42952,10 +42372,10 @@ function validate243(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate243.errors = vErrors;
+  validate241.errors = vErrors;
   return errors === 0;
 }
-function validate242(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate240(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43040,7 +42460,7 @@ function validate242(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/views")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema400.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema396.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -43063,8 +42483,8 @@ function validate242(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate243(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate243.errors : vErrors.concat(validate243.errors);
+          if (!validate241(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate241.errors : vErrors.concat(validate241.errors);
             errors = vErrors.length;
           }
         }
@@ -43129,16 +42549,16 @@ function validate242(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate242.errors = vErrors;
+  validate240.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsView = validate243;
-var v4CreateAnalyticsViewBody = validate245;
-var schema412 = { "type": "object", "required": ["name", "kind", "range"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "kind": { "$ref": "input:AnalyticsViewKind" }, "code": { "type": ["string", "null"], "minLength": 1, "maxLength": 64, "default": null, "format": "text" }, "query": { "$ref": "input:AnalyticsViewQuery" }, "range": { "$ref": "input:AnalyticsViewRange" }, "pinned": { "type": "boolean", "default": false } }, "$id": "input:AnalyticsViewInput" };
-var schema413 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "input:AnalyticsViewKind" };
-var schema414 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string", "format": "text" }, "format": "text" }, "$id": "input:AnalyticsViewQuery" };
-var schema415 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "input:AnalyticsViewRange" };
-function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsView = validate241;
+var v4CreateAnalyticsViewBody = validate243;
+var schema408 = { "type": "object", "required": ["name", "kind", "range"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "kind": { "$ref": "input:AnalyticsViewKind" }, "code": { "type": ["string", "null"], "minLength": 1, "maxLength": 64, "default": null, "format": "text" }, "query": { "$ref": "input:AnalyticsViewQuery" }, "range": { "$ref": "input:AnalyticsViewRange" }, "pinned": { "type": "boolean", "default": false } }, "$id": "input:AnalyticsViewInput" };
+var schema409 = { "type": "string", "enum": ["chart", "cohorts", "ltv"], "$id": "input:AnalyticsViewKind" };
+var schema410 = { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean", "array"], "items": { "type": "string", "format": "text" }, "format": "text" }, "$id": "input:AnalyticsViewQuery" };
+var schema411 = { "if": { "type": "string" }, "then": { "type": "string", "enum": ["today", "yesterday", "last_7_days", "last_14_days", "last_28_days", "last_30_days", "last_90_days", "last_180_days", "last_365_days", "this_week", "last_week", "this_month", "last_month", "this_quarter", "last_quarter", "this_year", "last_year"] }, "else": { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "to": { "type": "integer", "minimum": 0, "maximum": 253402300799 } } }, "$id": "input:AnalyticsViewRange" };
+function validate244(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43239,7 +42659,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "chart" || data1 === "cohorts" || data1 === "ltv")) {
-        const err9 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema413.enum } };
+        const err9 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsViewKind/enum", keyword: "enum", params: { allowedValues: schema409.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -43250,7 +42670,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.code;
     if (typeof data2 !== "string" && data2 !== null) {
-      const err10 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema412.properties.code.type } };
+      const err10 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: schema408.properties.code.type } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -43293,7 +42713,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data3) {
           let data4 = data3[key1];
           if (typeof data4 !== "string" && !(typeof data4 == "number" && isFinite(data4)) && typeof data4 !== "boolean" && !Array.isArray(data4)) {
-            const err14 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema414.additionalProperties.type } };
+            const err14 = { instancePath: instancePath + "/query/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "input:AnalyticsViewQuery/additionalProperties/type", keyword: "type", params: { type: schema410.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err14];
             } else {
@@ -43384,7 +42804,7 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data6 === "today" || data6 === "yesterday" || data6 === "last_7_days" || data6 === "last_14_days" || data6 === "last_28_days" || data6 === "last_30_days" || data6 === "last_90_days" || data6 === "last_180_days" || data6 === "last_365_days" || data6 === "this_week" || data6 === "last_week" || data6 === "this_month" || data6 === "last_month" || data6 === "this_quarter" || data6 === "last_quarter" || data6 === "this_year" || data6 === "last_year")) {
-          const err21 = { instancePath: instancePath + "/range", schemaPath: "input:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema415.then.enum } };
+          const err21 = { instancePath: instancePath + "/range", schemaPath: "input:AnalyticsViewRange/then/enum", keyword: "enum", params: { allowedValues: schema411.then.enum } };
           if (vErrors === null) {
             vErrors = [err21];
           } else {
@@ -43532,22 +42952,22 @@ function validate246(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate246.errors = vErrors;
+  validate244.errors = vErrors;
   return errors === 0;
 }
-function validate245(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate243(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate246(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate246.errors : vErrors.concat(validate246.errors);
+  if (!validate244(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate244.errors : vErrors.concat(validate244.errors);
     errors = vErrors.length;
   }
-  validate245.errors = vErrors;
+  validate243.errors = vErrors;
   return errors === 0;
 }
-var v4GetAnalyticsViewPath = validate248;
-function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAnalyticsViewPath = validate246;
+function validate246(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43630,14 +43050,14 @@ function validate248(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate248.errors = vErrors;
+  validate246.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsAnnotationList = validate249;
-var schema418 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
-var schema420 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
+var answerAnalyticsAnnotationList = validate247;
+var schema414 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/analytics/annotations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AnalyticsAnnotation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AnalyticsAnnotationList" };
+var schema416 = { "type": "object", "required": ["object", "id", "url", "at", "text", "kind", "is_automatic", "resource", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_annotation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/analytics/annotations/.+$", "x-hint": "a path such as /v4/analytics/annotations/a1" }, "at": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "text": { "type": "string" }, "kind": { "type": "string", "minLength": 1 }, "is_automatic": { "type": "boolean" }, "resource": { "type": ["object", "null"], "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "type": "string" }, "id": { "type": "string" } } }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:AnalyticsAnnotation" };
 var pattern148 = new RegExp("^/v4/analytics/annotations/.+$", "u");
-function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate248(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -43724,7 +43144,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema420.properties, key0)) {
+      if (!func36.call(schema416.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -43746,7 +43166,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "analytics_annotation")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema420.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema416.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -43878,7 +43298,7 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource !== void 0) {
       let data7 = data.resource;
       if (!(data7 && typeof data7 == "object" && !Array.isArray(data7)) && data7 !== null) {
-        const err23 = { instancePath: instancePath + "/resource", schemaPath: "#/properties/resource/type", keyword: "type", params: { type: schema420.properties.resource.type } };
+        const err23 = { instancePath: instancePath + "/resource", schemaPath: "#/properties/resource/type", keyword: "type", params: { type: schema416.properties.resource.type } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -43980,10 +43400,10 @@ function validate250(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate250.errors = vErrors;
+  validate248.errors = vErrors;
   return errors === 0;
 }
-function validate249(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate247(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44068,7 +43488,7 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/analytics/annotations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema418.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema414.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -44091,8 +43511,8 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate250(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate250.errors : vErrors.concat(validate250.errors);
+          if (!validate248(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate248.errors : vErrors.concat(validate248.errors);
             errors = vErrors.length;
           }
         }
@@ -44157,11 +43577,11 @@ function validate249(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate249.errors = vErrors;
+  validate247.errors = vErrors;
   return errors === 0;
 }
-var v4ListAnalyticsAnnotationsQuery = validate252;
-function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAnalyticsAnnotationsQuery = validate250;
+function validate250(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44332,13 +43752,13 @@ function validate252(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate252.errors = vErrors;
+  validate250.errors = vErrors;
   return errors === 0;
 }
-var answerAnalyticsAnnotation = validate250;
-var v4CreateAnalyticsAnnotationBody = validate253;
-var schema426 = { "type": "object", "required": ["at", "text"], "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "text": { "type": "string", "minLength": 1, "maxLength": 500, "format": "text" }, "kind": { "type": "string", "enum": ["release", "price_change", "campaign", "other"], "default": "other" } }, "$id": "input:AnalyticsAnnotationInput" };
-function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAnalyticsAnnotation = validate248;
+var v4CreateAnalyticsAnnotationBody = validate251;
+var schema422 = { "type": "object", "required": ["at", "text"], "additionalProperties": false, "properties": { "at": { "type": "integer", "minimum": 0, "maximum": 253402300799 }, "text": { "type": "string", "minLength": 1, "maxLength": 500, "format": "text" }, "kind": { "type": "string", "enum": ["release", "price_change", "campaign", "other"], "default": "other" } }, "$id": "input:AnalyticsAnnotationInput" };
+function validate251(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44458,7 +43878,7 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "release" || data2 === "price_change" || data2 === "campaign" || data2 === "other")) {
-      const err11 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsAnnotationInput/properties/kind/enum", keyword: "enum", params: { allowedValues: schema426.properties.kind.enum } };
+      const err11 = { instancePath: instancePath + "/kind", schemaPath: "input:AnalyticsAnnotationInput/properties/kind/enum", keyword: "enum", params: { allowedValues: schema422.properties.kind.enum } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -44475,11 +43895,11 @@ function validate253(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate253.errors = vErrors;
+  validate251.errors = vErrors;
   return errors === 0;
 }
-var v4DeleteAnalyticsAnnotationPath = validate254;
-function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4DeleteAnalyticsAnnotationPath = validate252;
+function validate252(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44562,14 +43982,14 @@ function validate254(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate254.errors = vErrors;
+  validate252.errors = vErrors;
   return errors === 0;
 }
-var answerEventList = validate255;
-var schema429 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
-var schema431 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
+var answerEventList = validate253;
+var schema425 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/events"] }, "data": { "type": "array", "maxItems": 40, "items": { "$ref": "answer:Event" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:EventList" };
+var schema427 = { "type": "object", "required": ["object", "id", "url", "event_name", "customer_uid", "happened_at", "event_id", "properties"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/events/.+$", "x-hint": "a path such as /v4/events/a1" }, "event_name": { "type": ["string", "null"] }, "customer_uid": { "type": ["string", "null"] }, "happened_at": { "$ref": "answer:Time" }, "event_id": { "type": "string", "minLength": 1 }, "properties": { "type": "object", "additionalProperties": { "type": ["string", "number", "boolean"] } } }, "$id": "answer:Event" };
 var pattern152 = new RegExp("^/v4/events/.+$", "u");
-function validate256(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate254(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44669,7 +44089,7 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema431.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema427.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -44725,7 +44145,7 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_name !== void 0) {
       let data3 = data.event_name;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err15 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema431.properties.event_name.type } };
+        const err15 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/type", keyword: "type", params: { type: schema427.properties.event_name.type } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -44737,7 +44157,7 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.customer_uid !== void 0) {
       let data4 = data.customer_uid;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema431.properties.customer_uid.type } };
+        const err16 = { instancePath: instancePath + "/customer_uid", schemaPath: "#/properties/customer_uid/type", keyword: "type", params: { type: schema427.properties.customer_uid.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -44805,7 +44225,7 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key1 in data7) {
           let data8 = data7[key1];
           if (typeof data8 !== "string" && !(typeof data8 == "number" && isFinite(data8)) && typeof data8 !== "boolean") {
-            const err22 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema431.properties.properties.additionalProperties.type } };
+            const err22 = { instancePath: instancePath + "/properties/" + key1.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema427.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err22];
             } else {
@@ -44833,10 +44253,10 @@ function validate256(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate256.errors = vErrors;
+  validate254.errors = vErrors;
   return errors === 0;
 }
-function validate255(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate253(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -44921,7 +44341,7 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/events")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema429.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema425.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -44944,8 +44364,8 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate256(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate256.errors : vErrors.concat(validate256.errors);
+          if (!validate254(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate254.errors : vErrors.concat(validate254.errors);
             errors = vErrors.length;
           }
         }
@@ -44979,12 +44399,12 @@ function validate255(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate255.errors = vErrors;
+  validate253.errors = vErrors;
   return errors === 0;
 }
-var v4ListEventsQuery = validate258;
-var schema434 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
-function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListEventsQuery = validate256;
+var schema430 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 40, "default": 20 }, "offset": { "type": "integer", "minimum": 0, "maximum": 1e5, "default": 0 }, "sort_order": { "type": "string", "enum": ["asc", "desc"], "default": "desc" } }, "$id": "input:v4ListEventsQuery" };
+function validate256(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45080,7 +44500,7 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "asc" || data2 === "desc")) {
-      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema434.properties.sort_order.enum } };
+      const err8 = { instancePath: instancePath + "/sort_order", schemaPath: "#/properties/sort_order/enum", keyword: "enum", params: { allowedValues: schema430.properties.sort_order.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -45097,19 +44517,19 @@ function validate258(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate258.errors = vErrors;
+  validate256.errors = vErrors;
   return errors === 0;
 }
-var answerEventBatch = validate259;
-var schema435 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
-var schema436 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
-var schema437 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
-function validate261(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEventBatch = validate257;
+var schema431 = { "type": "object", "required": ["object", "url", "created", "duplicates", "rejected", "not_triggered", "unmatched_refunds", "results"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["event_batch"] }, "url": { "type": "string", "enum": ["/v4/events"] }, "created": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "duplicates": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "rejected": { "type": "integer", "minimum": 0, "maximum": 999 }, "not_triggered": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "unmatched_refunds": { "type": "integer", "minimum": 0, "maximum": 1e3 }, "results": { "type": "array", "minItems": 1, "maxItems": 1e3, "items": { "$ref": "answer:EventResult" } } }, "$id": "answer:EventBatch" };
+var schema432 = { "type": "object", "required": ["index", "event_id", "status", "id", "error"], "additionalProperties": false, "properties": { "index": { "type": "integer", "minimum": 0, "maximum": 999 }, "event_id": { "type": ["string", "null"] }, "status": { "type": "string", "enum": ["created", "duplicate", "rejected"] }, "id": { "type": ["string", "null"], "minLength": 1 }, "error": { "$ref": "answer:EventRejection" } }, "$id": "answer:EventResult" };
+var schema433 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" }, "details": { "type": "array", "minItems": 1, "maxItems": 100, "items": { "$ref": "answer:ErrorDetail" } } }, "$id": "answer:EventRejection" };
+function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema437.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema433.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -45277,10 +44697,10 @@ function validate261(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate261.errors = vErrors;
+  validate259.errors = vErrors;
   return errors === 0;
 }
-function validate260(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate258(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45376,7 +44796,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event_id !== void 0) {
       let data1 = data.event_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema436.properties.event_id.type } };
+        const err9 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/type", keyword: "type", params: { type: schema432.properties.event_id.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -45397,7 +44817,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "created" || data2 === "duplicate" || data2 === "rejected")) {
-        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema436.properties.status.enum } };
+        const err11 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema432.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -45409,7 +44829,7 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data3 = data.id;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema436.properties.id.type } };
+        const err12 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema432.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -45430,8 +44850,8 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.error !== void 0) {
-      if (!validate261(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
-        vErrors = vErrors === null ? validate261.errors : vErrors.concat(validate261.errors);
+      if (!validate259(data.error, { instancePath: instancePath + "/error", parentData: data, parentDataProperty: "error", rootData })) {
+        vErrors = vErrors === null ? validate259.errors : vErrors.concat(validate259.errors);
         errors = vErrors.length;
       }
     }
@@ -45444,10 +44864,10 @@ function validate260(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate260.errors = vErrors;
+  validate258.errors = vErrors;
   return errors === 0;
 }
-function validate259(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate257(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45506,8 +44926,8 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.results === void 0) {
-      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "results" } };
+    if (data.unmatched_refunds === void 0) {
+      const err6 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "unmatched_refunds" } };
       if (vErrors === null) {
         vErrors = [err6];
       } else {
@@ -45515,21 +44935,18 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    for (const key0 in data) {
-      if (!(key0 === "object" || key0 === "url" || key0 === "created" || key0 === "duplicates" || key0 === "rejected" || key0 === "not_triggered" || key0 === "results")) {
-        const err7 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err7];
-        } else {
-          vErrors.push(err7);
-        }
-        errors++;
+    if (data.results === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "results" } };
+      if (vErrors === null) {
+        vErrors = [err7];
+      } else {
+        vErrors.push(err7);
       }
+      errors++;
     }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+    for (const key0 in data) {
+      if (!(key0 === "object" || key0 === "url" || key0 === "created" || key0 === "duplicates" || key0 === "rejected" || key0 === "not_triggered" || key0 === "unmatched_refunds" || key0 === "results")) {
+        const err8 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -45537,8 +44954,11 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "event_batch")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema435.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -45546,11 +44966,8 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.url !== void 0) {
-      let data1 = data.url;
-      if (typeof data1 !== "string") {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+      if (!(data0 === "event_batch")) {
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema431.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -45558,8 +44975,11 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data1 === "/v4/events")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema435.properties.url.enum } };
+    }
+    if (data.url !== void 0) {
+      let data1 = data.url;
+      if (typeof data1 !== "string") {
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -45567,11 +44987,8 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.created !== void 0) {
-      let data2 = data.created;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
-        const err12 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/type", keyword: "type", params: { type: "integer" } };
+      if (!(data1 === "/v4/events")) {
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema431.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -45579,22 +44996,34 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
+    }
+    if (data.created !== void 0) {
+      let data2 = data.created;
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
+        const err13 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err13];
+        } else {
+          vErrors.push(err13);
+        }
+        errors++;
+      }
       if (typeof data2 == "number" && isFinite(data2)) {
         if (data2 > 1e3 || isNaN(data2)) {
-          const err13 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
-          if (vErrors === null) {
-            vErrors = [err13];
-          } else {
-            vErrors.push(err13);
-          }
-          errors++;
-        }
-        if (data2 < 0 || isNaN(data2)) {
-          const err14 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err14 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
             vErrors.push(err14);
+          }
+          errors++;
+        }
+        if (data2 < 0 || isNaN(data2)) {
+          const err15 = { instancePath: instancePath + "/created", schemaPath: "#/properties/created/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err15];
+          } else {
+            vErrors.push(err15);
           }
           errors++;
         }
@@ -45603,30 +45032,30 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duplicates !== void 0) {
       let data3 = data.duplicates;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3))) {
-        const err15 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/type", keyword: "type", params: { type: "integer" } };
+        const err16 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err15];
+          vErrors = [err16];
         } else {
-          vErrors.push(err15);
+          vErrors.push(err16);
         }
         errors++;
       }
       if (typeof data3 == "number" && isFinite(data3)) {
         if (data3 > 1e3 || isNaN(data3)) {
-          const err16 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
-          if (vErrors === null) {
-            vErrors = [err16];
-          } else {
-            vErrors.push(err16);
-          }
-          errors++;
-        }
-        if (data3 < 0 || isNaN(data3)) {
-          const err17 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err17 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
             vErrors = [err17];
           } else {
             vErrors.push(err17);
+          }
+          errors++;
+        }
+        if (data3 < 0 || isNaN(data3)) {
+          const err18 = { instancePath: instancePath + "/duplicates", schemaPath: "#/properties/duplicates/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err18];
+          } else {
+            vErrors.push(err18);
           }
           errors++;
         }
@@ -45635,30 +45064,30 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rejected !== void 0) {
       let data4 = data.rejected;
       if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
-        const err18 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "integer" } };
+        const err19 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err18];
+          vErrors = [err19];
         } else {
-          vErrors.push(err18);
+          vErrors.push(err19);
         }
         errors++;
       }
       if (typeof data4 == "number" && isFinite(data4)) {
         if (data4 > 999 || isNaN(data4)) {
-          const err19 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maximum", keyword: "maximum", params: { comparison: "<=", limit: 999 } };
-          if (vErrors === null) {
-            vErrors = [err19];
-          } else {
-            vErrors.push(err19);
-          }
-          errors++;
-        }
-        if (data4 < 0 || isNaN(data4)) {
-          const err20 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err20 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/maximum", keyword: "maximum", params: { comparison: "<=", limit: 999 } };
           if (vErrors === null) {
             vErrors = [err20];
           } else {
             vErrors.push(err20);
+          }
+          errors++;
+        }
+        if (data4 < 0 || isNaN(data4)) {
+          const err21 = { instancePath: instancePath + "/rejected", schemaPath: "#/properties/rejected/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err21];
+          } else {
+            vErrors.push(err21);
           }
           errors++;
         }
@@ -45667,26 +45096,17 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.not_triggered !== void 0) {
       let data5 = data.not_triggered;
       if (!(typeof data5 == "number" && (!(data5 % 1) && !isNaN(data5)) && isFinite(data5))) {
-        const err21 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/type", keyword: "type", params: { type: "integer" } };
+        const err22 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err21];
+          vErrors = [err22];
         } else {
-          vErrors.push(err21);
+          vErrors.push(err22);
         }
         errors++;
       }
       if (typeof data5 == "number" && isFinite(data5)) {
         if (data5 > 1e3 || isNaN(data5)) {
-          const err22 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
-        }
-        if (data5 < 0 || isNaN(data5)) {
-          const err23 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          const err23 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
             vErrors = [err23];
           } else {
@@ -45694,13 +45114,8 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-      }
-    }
-    if (data.results !== void 0) {
-      let data6 = data.results;
-      if (Array.isArray(data6)) {
-        if (data6.length > 1e3) {
-          const err24 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/maxItems", keyword: "maxItems", params: { limit: 1e3 } };
+        if (data5 < 0 || isNaN(data5)) {
+          const err24 = { instancePath: instancePath + "/not_triggered", schemaPath: "#/properties/not_triggered/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -45708,47 +45123,93 @@ function validate259(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data6.length < 1) {
-          const err25 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/minItems", keyword: "minItems", params: { limit: 1 } };
+      }
+    }
+    if (data.unmatched_refunds !== void 0) {
+      let data6 = data.unmatched_refunds;
+      if (!(typeof data6 == "number" && (!(data6 % 1) && !isNaN(data6)) && isFinite(data6))) {
+        const err25 = { instancePath: instancePath + "/unmatched_refunds", schemaPath: "#/properties/unmatched_refunds/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err25];
+        } else {
+          vErrors.push(err25);
+        }
+        errors++;
+      }
+      if (typeof data6 == "number" && isFinite(data6)) {
+        if (data6 > 1e3 || isNaN(data6)) {
+          const err26 = { instancePath: instancePath + "/unmatched_refunds", schemaPath: "#/properties/unmatched_refunds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 1e3 } };
           if (vErrors === null) {
-            vErrors = [err25];
+            vErrors = [err26];
           } else {
-            vErrors.push(err25);
+            vErrors.push(err26);
           }
           errors++;
         }
-        const len0 = data6.length;
+        if (data6 < 0 || isNaN(data6)) {
+          const err27 = { instancePath: instancePath + "/unmatched_refunds", schemaPath: "#/properties/unmatched_refunds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err27];
+          } else {
+            vErrors.push(err27);
+          }
+          errors++;
+        }
+      }
+    }
+    if (data.results !== void 0) {
+      let data7 = data.results;
+      if (Array.isArray(data7)) {
+        if (data7.length > 1e3) {
+          const err28 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/maxItems", keyword: "maxItems", params: { limit: 1e3 } };
+          if (vErrors === null) {
+            vErrors = [err28];
+          } else {
+            vErrors.push(err28);
+          }
+          errors++;
+        }
+        if (data7.length < 1) {
+          const err29 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/minItems", keyword: "minItems", params: { limit: 1 } };
+          if (vErrors === null) {
+            vErrors = [err29];
+          } else {
+            vErrors.push(err29);
+          }
+          errors++;
+        }
+        const len0 = data7.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate260(data6[i0], { instancePath: instancePath + "/results/" + i0, parentData: data6, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate260.errors : vErrors.concat(validate260.errors);
+          if (!validate258(data7[i0], { instancePath: instancePath + "/results/" + i0, parentData: data7, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate258.errors : vErrors.concat(validate258.errors);
             errors = vErrors.length;
           }
         }
       } else {
-        const err26 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/type", keyword: "type", params: { type: "array" } };
+        const err30 = { instancePath: instancePath + "/results", schemaPath: "#/properties/results/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err26];
+          vErrors = [err30];
         } else {
-          vErrors.push(err26);
+          vErrors.push(err30);
         }
         errors++;
       }
     }
   } else {
-    const err27 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err31 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err27];
+      vErrors = [err31];
     } else {
-      vErrors.push(err27);
+      vErrors.push(err31);
     }
     errors++;
   }
-  validate259.errors = vErrors;
+  validate257.errors = vErrors;
   return errors === 0;
 }
-var v4CreateEventsBody = validate264;
-var schema439 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
-function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateEventsBody = validate262;
+var schema435 = { "type": "object", "required": ["events"], "additionalProperties": false, "properties": { "events": { "type": "array", "minItems": 1, "maxItems": 1e3, "if": { "maxItems": 1e3 }, "then": { "items": { "type": "object" } } }, "trigger": { "enum": [true, false, "always"], "default": true } }, "$id": "input:v4CreateEventsBody" };
+function validate262(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45861,7 +45322,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data2 = data.trigger;
     if (!(data2 === true || data2 === false || data2 === "always")) {
-      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema439.properties.trigger.enum } };
+      const err8 = { instancePath: instancePath + "/trigger", schemaPath: "#/properties/trigger/enum", keyword: "enum", params: { allowedValues: schema435.properties.trigger.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -45878,12 +45339,12 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate264.errors = vErrors;
+  validate262.errors = vErrors;
   return errors === 0;
 }
-var answerEvent = validate256;
-var v4GetEventPath = validate265;
-function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerEvent = validate254;
+var v4GetEventPath = validate263;
+function validate263(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -45966,23 +45427,23 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate265.errors = vErrors;
+  validate263.errors = vErrors;
   return errors === 0;
 }
-var answerExport = validate266;
-var schema442 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
-var schema447 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
-var schema448 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
+var answerExport = validate264;
+var schema438 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema443 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
+var schema444 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
 var pattern156 = new RegExp("^/v4/exports/.+$", "u");
 var pattern161 = new RegExp("^https?://", "u");
-var schema449 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
+var schema445 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
 var pattern163 = new RegExp("^[0-9a-f]{64}$", "u");
-function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!(data && typeof data == "object" && !Array.isArray(data)) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema449.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema445.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -46303,10 +45764,10 @@ function validate267(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate267.errors = vErrors;
+  validate265.errors = vErrors;
   return errors === 0;
 }
-function validate266(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate264(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -46483,7 +45944,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema442.properties, key0)) {
+      if (!func36.call(schema438.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -46505,7 +45966,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "export")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema442.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema438.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -46570,7 +46031,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err27 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema442.properties.status.enum } };
+        const err27 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema438.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -46582,7 +46043,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data4 = data.platform;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema442.properties.platform.type } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema438.properties.platform.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -46591,7 +46052,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err29 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema442.properties.platform.enum } };
+        const err29 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema438.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -46728,7 +46189,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.file_url !== void 0) {
       let data9 = data.file_url;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err42 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema442.properties.file_url.type } };
+        const err42 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema438.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -46760,7 +46221,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "events" || data10 === "customers" || data10 === "purchases" || data10 === "purchases_state" || data10 === "subscriptions" || data10 === "entitlements")) {
-        const err45 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema442.properties.type.enum } };
+        const err45 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema438.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err45];
         } else {
@@ -46781,7 +46242,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err47 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema442.properties.format.enum } };
+        const err47 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema438.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -46802,7 +46263,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data12 === "none" || data12 === "gzip")) {
-        const err49 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema442.properties.compression.enum } };
+        const err49 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema438.properties.compression.enum } };
         if (vErrors === null) {
           vErrors = [err49];
         } else {
@@ -46847,7 +46308,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data15 === "event_id" || data15 === "properties")) {
-            const err53 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema447.enum } };
+            const err53 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema443.enum } };
             if (vErrors === null) {
               vErrors = [err53];
             } else {
@@ -46869,7 +46330,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segment_id !== void 0) {
       let data16 = data.segment_id;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err55 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema442.properties.segment_id.type } };
+        const err55 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema438.properties.segment_id.type } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -46913,7 +46374,7 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data18 = data.error;
       if (!(data18 && typeof data18 == "object" && !Array.isArray(data18)) && data18 !== null) {
-        const err59 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema448.type } };
+        const err59 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema444.type } };
         if (vErrors === null) {
           vErrors = [err59];
         } else {
@@ -46987,8 +46448,8 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.manifest !== void 0) {
-      if (!validate267(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
-        vErrors = vErrors === null ? validate267.errors : vErrors.concat(validate267.errors);
+      if (!validate265(data.manifest, { instancePath: instancePath + "/manifest", parentData: data, parentDataProperty: "manifest", rootData })) {
+        vErrors = vErrors === null ? validate265.errors : vErrors.concat(validate265.errors);
         errors = vErrors.length;
       }
     }
@@ -47001,13 +46462,13 @@ function validate266(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate266.errors = vErrors;
+  validate264.errors = vErrors;
   return errors === 0;
 }
-var v4CreateExportBody = validate269;
-var schema453 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
-var schema454 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
-function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4CreateExportBody = validate267;
+var schema449 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema450 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
+function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47034,7 +46495,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       data.include = [];
     }
     for (const key0 in data) {
-      if (!func36.call(schema453.properties, key0)) {
+      if (!func36.call(schema449.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -47099,7 +46560,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data2 === "events" || data2 === "customers" || data2 === "purchases" || data2 === "purchases_state" || data2 === "subscriptions" || data2 === "entitlements")) {
-      const err6 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema453.properties.type.enum } };
+      const err6 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema449.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err6];
       } else {
@@ -47118,7 +46579,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err8 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema453.properties.format.enum } };
+      const err8 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema449.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -47128,7 +46589,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.platform;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err9 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema453.properties.platform.type } };
+      const err9 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema449.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err9];
       } else {
@@ -47137,7 +46598,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err10 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema453.properties.platform.enum } };
+      const err10 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema449.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -47147,7 +46608,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data5 = data.segment_id;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema453.properties.segment_id.type } };
+      const err11 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema449.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -47177,7 +46638,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data6 === "none" || data6 === "gzip")) {
-      const err14 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema453.properties.compression.enum } };
+      const err14 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema449.properties.compression.enum } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -47234,7 +46695,7 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data9 === "event_id" || data9 === "properties")) {
-            const err18 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
+            const err18 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -47284,23 +46745,23 @@ function validate270(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate270.errors = vErrors;
+  validate268.errors = vErrors;
   return errors === 0;
 }
-function validate269(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate267(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate270(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate270.errors : vErrors.concat(validate270.errors);
+  if (!validate268(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate268.errors : vErrors.concat(validate268.errors);
     errors = vErrors.length;
   }
-  validate269.errors = vErrors;
+  validate267.errors = vErrors;
   return errors === 0;
 }
-var answerExportList = validate272;
-var schema455 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
-function validate272(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerExportList = validate270;
+var schema451 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/exports/history"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Export" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:ExportList" };
+function validate270(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47385,7 +46846,7 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/exports/history")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema455.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema451.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -47408,8 +46869,8 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate266(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate266.errors : vErrors.concat(validate266.errors);
+          if (!validate264(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate264.errors : vErrors.concat(validate264.errors);
             errors = vErrors.length;
           }
         }
@@ -47474,11 +46935,11 @@ function validate272(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate272.errors = vErrors;
+  validate270.errors = vErrors;
   return errors === 0;
 }
-var v4GetExportPath = validate274;
-function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetExportPath = validate272;
+function validate272(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47561,16 +47022,16 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate274.errors = vErrors;
+  validate272.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportList = validate275;
-var schema461 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
-var schema463 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
-var schema464 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
+var answerScheduledReportList = validate273;
+var schema457 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
+var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
+var schema460 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
 var pattern165 = new RegExp("^/v4/scheduled-reports/.+$", "u");
 var pattern166 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
-function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -47783,7 +47244,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema463.properties, key0)) {
+      if (!func36.call(schema459.properties, key0)) {
         const err23 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err23];
@@ -47805,7 +47266,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report")) {
-        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema463.properties.object.enum } };
+        const err25 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema459.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -47955,7 +47416,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "draft" || data6 === "active")) {
-        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema463.properties.status.enum } };
+        const err39 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema459.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
@@ -47976,7 +47437,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "sandbox" || data7 === "production")) {
-        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema463.properties.environment.enum } };
+        const err41 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema459.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -48051,7 +47512,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data10 === "target_integration")) {
-                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema464.properties.type.enum } };
+                const err48 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema460.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err48];
                 } else {
@@ -48241,7 +47702,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data17 === "daily" || data17 === "weekly" || data17 === "monthly")) {
-        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema463.properties.cadence.enum } };
+        const err66 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema459.properties.cadence.enum } };
         if (vErrors === null) {
           vErrors = [err66];
         } else {
@@ -48253,7 +47714,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.weekday !== void 0) {
       let data18 = data.weekday;
       if (typeof data18 !== "string" && data18 !== null) {
-        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema463.properties.weekday.type } };
+        const err67 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema459.properties.weekday.type } };
         if (vErrors === null) {
           vErrors = [err67];
         } else {
@@ -48262,7 +47723,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data18 === "monday" || data18 === "tuesday" || data18 === "wednesday" || data18 === "thursday" || data18 === "friday" || data18 === "saturday" || data18 === "sunday" || data18 === null)) {
-        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema463.properties.weekday.enum } };
+        const err68 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema459.properties.weekday.enum } };
         if (vErrors === null) {
           vErrors = [err68];
         } else {
@@ -48274,7 +47735,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.day_of_month !== void 0) {
       let data19 = data.day_of_month;
       if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19)) && data19 !== null) {
-        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema463.properties.day_of_month.type } };
+        const err69 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema459.properties.day_of_month.type } };
         if (vErrors === null) {
           vErrors = [err69];
         } else {
@@ -48315,7 +47776,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data20 === "once" || data20 === "all" || data20 === "skip")) {
-        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema463.properties.missed.enum } };
+        const err73 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema459.properties.missed.enum } };
         if (vErrors === null) {
           vErrors = [err73];
         } else {
@@ -48336,7 +47797,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data21 === "shift" || data21 === "skip")) {
-        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema463.properties.on_dst_gap.enum } };
+        const err75 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema459.properties.on_dst_gap.enum } };
         if (vErrors === null) {
           vErrors = [err75];
         } else {
@@ -48357,7 +47818,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data22 === "first" || data22 === "both")) {
-        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema463.properties.on_dst_overlap.enum } };
+        const err77 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema459.properties.on_dst_overlap.enum } };
         if (vErrors === null) {
           vErrors = [err77];
         } else {
@@ -48378,7 +47839,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data23 === "csv" || data23 === "json" || data23 === "ndjson" || data23 === "parquet")) {
-        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema463.properties.format.enum } };
+        const err79 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema459.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err79];
         } else {
@@ -48410,7 +47871,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data25 === "events" || data25 === "customers" || data25 === "purchases" || data25 === "purchases_state" || data25 === "subscriptions" || data25 === "entitlements")) {
-        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema463.properties.type.enum } };
+        const err82 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema459.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err82];
         } else {
@@ -48444,7 +47905,7 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data27 === "event_id" || data27 === "properties")) {
-            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema447.enum } };
+            const err85 = { instancePath: instancePath + "/include/" + i1, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema443.enum } };
             if (vErrors === null) {
               vErrors = [err85];
             } else {
@@ -48472,10 +47933,10 @@ function validate276(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate276.errors = vErrors;
+  validate274.errors = vErrors;
   return errors === 0;
 }
-function validate275(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate273(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48560,7 +48021,7 @@ function validate275(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema461.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema457.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -48583,8 +48044,8 @@ function validate275(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate276(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate276.errors : vErrors.concat(validate276.errors);
+          if (!validate274(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate274.errors : vErrors.concat(validate274.errors);
             errors = vErrors.length;
           }
         }
@@ -48618,11 +48079,11 @@ function validate275(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate275.errors = vErrors;
+  validate273.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportsQuery = validate278;
-function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportsQuery = validate276;
+function validate276(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48713,14 +48174,14 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate278.errors = vErrors;
+  validate276.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReport = validate276;
-var v4CreateScheduledReportBody = validate279;
-var schema471 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
-var schema472 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
-function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerScheduledReport = validate274;
+var v4CreateScheduledReportBody = validate277;
+var schema467 = { "type": "object", "required": ["report_name", "send_at", "included_range_days", "status", "environment", "destinations"], "additionalProperties": false, "properties": { "report_name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30", "format": "text" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "minItems": 1, "maxItems": 20, "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:ReportDestinationInput" } } }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "default": "UTC", "format": "text" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"], "default": "daily" }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null], "default": null }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31, "default": null }, "missed": { "type": "string", "enum": ["once", "all", "skip"], "default": "once" }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"], "default": "shift" }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"], "default": "first" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ScheduledReportInput" };
+var schema468 = { "type": "object", "required": ["type", "id"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "label": { "type": "string", "maxLength": 255, "format": "text" } }, "$id": "input:ReportDestinationInput" };
+function validate278(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -48810,7 +48271,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema471.properties, key0)) {
+      if (!func36.call(schema467.properties, key0)) {
         const err6 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err6];
@@ -48935,7 +48396,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "draft" || data3 === "active")) {
-        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema471.properties.status.enum } };
+        const err18 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema467.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -48956,7 +48417,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "sandbox" || data4 === "production")) {
-        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema471.properties.environment.enum } };
+        const err20 = { instancePath: instancePath + "/environment", schemaPath: "#/properties/environment/enum", keyword: "enum", params: { allowedValues: schema467.properties.environment.enum } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -49038,7 +48499,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
                   errors++;
                 }
                 if (!(data7 === "target_integration")) {
-                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema472.properties.type.enum } };
+                  const err26 = { instancePath: instancePath + "/destinations/" + i0 + "/type", schemaPath: "input:ReportDestinationInput/properties/type/enum", keyword: "enum", params: { allowedValues: schema468.properties.type.enum } };
                   if (vErrors === null) {
                     vErrors = [err26];
                   } else {
@@ -49219,7 +48680,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data11 === "daily" || data11 === "weekly" || data11 === "monthly")) {
-      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema471.properties.cadence.enum } };
+      const err44 = { instancePath: instancePath + "/cadence", schemaPath: "#/properties/cadence/enum", keyword: "enum", params: { allowedValues: schema467.properties.cadence.enum } };
       if (vErrors === null) {
         vErrors = [err44];
       } else {
@@ -49229,7 +48690,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data12 = data.weekday;
     if (typeof data12 !== "string" && data12 !== null) {
-      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema471.properties.weekday.type } };
+      const err45 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/type", keyword: "type", params: { type: schema467.properties.weekday.type } };
       if (vErrors === null) {
         vErrors = [err45];
       } else {
@@ -49238,7 +48699,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data12 === "monday" || data12 === "tuesday" || data12 === "wednesday" || data12 === "thursday" || data12 === "friday" || data12 === "saturday" || data12 === "sunday" || data12 === null)) {
-      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema471.properties.weekday.enum } };
+      const err46 = { instancePath: instancePath + "/weekday", schemaPath: "#/properties/weekday/enum", keyword: "enum", params: { allowedValues: schema467.properties.weekday.enum } };
       if (vErrors === null) {
         vErrors = [err46];
       } else {
@@ -49248,7 +48709,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data13 = data.day_of_month;
     if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema471.properties.day_of_month.type } };
+      const err47 = { instancePath: instancePath + "/day_of_month", schemaPath: "#/properties/day_of_month/type", keyword: "type", params: { type: schema467.properties.day_of_month.type } };
       if (vErrors === null) {
         vErrors = [err47];
       } else {
@@ -49287,7 +48748,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data14 === "once" || data14 === "all" || data14 === "skip")) {
-      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema471.properties.missed.enum } };
+      const err51 = { instancePath: instancePath + "/missed", schemaPath: "#/properties/missed/enum", keyword: "enum", params: { allowedValues: schema467.properties.missed.enum } };
       if (vErrors === null) {
         vErrors = [err51];
       } else {
@@ -49306,7 +48767,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data15 === "shift" || data15 === "skip")) {
-      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema471.properties.on_dst_gap.enum } };
+      const err53 = { instancePath: instancePath + "/on_dst_gap", schemaPath: "#/properties/on_dst_gap/enum", keyword: "enum", params: { allowedValues: schema467.properties.on_dst_gap.enum } };
       if (vErrors === null) {
         vErrors = [err53];
       } else {
@@ -49325,7 +48786,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data16 === "first" || data16 === "both")) {
-      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema471.properties.on_dst_overlap.enum } };
+      const err55 = { instancePath: instancePath + "/on_dst_overlap", schemaPath: "#/properties/on_dst_overlap/enum", keyword: "enum", params: { allowedValues: schema467.properties.on_dst_overlap.enum } };
       if (vErrors === null) {
         vErrors = [err55];
       } else {
@@ -49344,7 +48805,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data17 === "csv" || data17 === "json" || data17 === "ndjson" || data17 === "parquet")) {
-      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema471.properties.format.enum } };
+      const err57 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema467.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err57];
       } else {
@@ -49374,7 +48835,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data19 === "events" || data19 === "customers" || data19 === "purchases" || data19 === "purchases_state" || data19 === "subscriptions" || data19 === "entitlements")) {
-      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema471.properties.type.enum } };
+      const err60 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema467.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err60];
       } else {
@@ -49422,7 +48883,7 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data21 === "event_id" || data21 === "properties")) {
-            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema454.enum } };
+            const err63 = { instancePath: instancePath + "/include/" + i1, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
             if (vErrors === null) {
               vErrors = [err63];
             } else {
@@ -49472,23 +48933,23 @@ function validate280(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate280.errors = vErrors;
+  validate278.errors = vErrors;
   return errors === 0;
 }
-function validate279(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate277(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate280(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate280.errors : vErrors.concat(validate280.errors);
+  if (!validate278(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate278.errors : vErrors.concat(validate278.errors);
     errors = vErrors.length;
   }
-  validate279.errors = vErrors;
+  validate277.errors = vErrors;
   return errors === 0;
 }
-var answerReportDestinationList = validate282;
-var schema474 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
-function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerReportDestinationList = validate280;
+var schema470 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports/destinations"] }, "data": { "type": "array", "items": { "$ref": "answer:ReportDestination" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:ReportDestinationList" };
+function validate280(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49573,7 +49034,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/scheduled-reports/destinations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema474.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema470.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -49639,7 +49100,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "target_integration")) {
-                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema464.properties.type.enum } };
+                const err14 = { instancePath: instancePath + "/data/" + i0 + "/type", schemaPath: "answer:ReportDestination/properties/type/enum", keyword: "enum", params: { allowedValues: schema460.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err14];
                 } else {
@@ -49742,11 +49203,11 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate282.errors = vErrors;
+  validate280.errors = vErrors;
   return errors === 0;
 }
-var v4GetScheduledReportPath = validate283;
-function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetScheduledReportPath = validate281;
+function validate281(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49829,13 +49290,13 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate283.errors = vErrors;
+  validate281.errors = vErrors;
   return errors === 0;
 }
-var answerReportOperation = validate284;
-var schema479 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
+var answerReportOperation = validate282;
+var schema475 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
 var pattern171 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
-function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -49899,7 +49360,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema479.properties.object.enum } };
+        const err6 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema475.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -49961,14 +49422,14 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate284.errors = vErrors;
+  validate282.errors = vErrors;
   return errors === 0;
 }
-var answerScheduledReportRunList = validate285;
-var schema482 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
+var answerScheduledReportRunList = validate283;
+var schema478 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
 var pattern173 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
-var schema485 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
-function validate287(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema481 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
+function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50101,7 +49562,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "delivered" || data2 === "withheld" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema485.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema481.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -50113,7 +49574,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema485.properties.reason.type } };
+        const err14 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema481.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -50157,7 +49618,7 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema485.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema481.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -50239,10 +49700,10 @@ function validate287(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate287.errors = vErrors;
+  validate285.errors = vErrors;
   return errors === 0;
 }
-function validate286(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate284(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -50419,7 +49880,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema482.properties, key0)) {
+      if (!func36.call(schema478.properties, key0)) {
         const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err19];
@@ -50441,7 +49902,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "scheduled_report_run")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema482.properties.object.enum } };
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema478.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -50528,7 +49989,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "scheduled" || data4 === "test")) {
-        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema482.properties.kind.enum } };
+        const err29 = { instancePath: instancePath + "/kind", schemaPath: "#/properties/kind/enum", keyword: "enum", params: { allowedValues: schema478.properties.kind.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -50540,7 +50001,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.slot !== void 0) {
       let data5 = data.slot;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema482.properties.slot.type } };
+        const err30 = { instancePath: instancePath + "/slot", schemaPath: "#/properties/slot/type", keyword: "type", params: { type: schema478.properties.slot.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -50645,7 +50106,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data8 === "pending" || data8 === "running" || data8 === "finished")) {
-        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema482.properties.status.enum } };
+        const err40 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema478.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err40];
         } else {
@@ -50657,7 +50118,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.outcome !== void 0) {
       let data9 = data.outcome;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema482.properties.outcome.type } };
+        const err41 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/type", keyword: "type", params: { type: schema478.properties.outcome.type } };
         if (vErrors === null) {
           vErrors = [err41];
         } else {
@@ -50666,7 +50127,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "delivered" || data9 === "empty" || data9 === "withheld" || data9 === "failed" || data9 === "skipped" || data9 === null)) {
-        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema482.properties.outcome.enum } };
+        const err42 = { instancePath: instancePath + "/outcome", schemaPath: "#/properties/outcome/enum", keyword: "enum", params: { allowedValues: schema478.properties.outcome.enum } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -50678,7 +50139,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema482.properties.reason.type } };
+        const err43 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema478.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -50722,7 +50183,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.export_id !== void 0) {
       let data12 = data.export_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema482.properties.export_id.type } };
+        const err47 = { instancePath: instancePath + "/export_id", schemaPath: "#/properties/export_id/type", keyword: "type", params: { type: schema478.properties.export_id.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -50734,7 +50195,7 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rows !== void 0) {
       let data13 = data.rows;
       if (!(typeof data13 == "number" && (!(data13 % 1) && !isNaN(data13)) && isFinite(data13)) && data13 !== null) {
-        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema482.properties.rows.type } };
+        const err48 = { instancePath: instancePath + "/rows", schemaPath: "#/properties/rows/type", keyword: "type", params: { type: schema478.properties.rows.type } };
         if (vErrors === null) {
           vErrors = [err48];
         } else {
@@ -50809,8 +50270,8 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate287(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate287.errors : vErrors.concat(validate287.errors);
+          if (!validate285(data15[i0], { instancePath: instancePath + "/destinations/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate285.errors : vErrors.concat(validate285.errors);
             errors = vErrors.length;
           }
         }
@@ -50928,10 +50389,10 @@ function validate286(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate286.errors = vErrors;
+  validate284.errors = vErrors;
   return errors === 0;
 }
-function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate283(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51040,8 +50501,8 @@ function validate285(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate286(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate286.errors : vErrors.concat(validate286.errors);
+          if (!validate284(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate284.errors : vErrors.concat(validate284.errors);
             errors = vErrors.length;
           }
         }
@@ -51106,12 +50567,12 @@ function validate285(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate285.errors = vErrors;
+  validate283.errors = vErrors;
   return errors === 0;
 }
-var v4ListScheduledReportRunsQuery = validate290;
-var schema493 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
-function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListScheduledReportRunsQuery = validate288;
+var schema489 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[outcome][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["delivered", "empty", "withheld", "failed", "skipped"] } } }, "filter[run_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:v4ListScheduledReportRunsQuery" };
+function validate288(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51250,7 +50711,7 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "delivered" || data3 === "empty" || data3 === "withheld" || data3 === "failed" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema493.properties["filter[outcome][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[outcome][]/" + i0, schemaPath: "#/properties/filter%5Boutcome%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema489.properties["filter[outcome][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -51341,11 +50802,11 @@ function validate290(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate290.errors = vErrors;
+  validate288.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunPath = validate291;
-function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunPath = validate289;
+function validate289(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51428,11 +50889,11 @@ function validate291(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate291.errors = vErrors;
+  validate289.errors = vErrors;
   return errors === 0;
 }
-var v4ResendScheduledReportRunBody = validate292;
-function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ResendScheduledReportRunBody = validate290;
+function validate290(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51568,16 +51029,16 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate292.errors = vErrors;
+  validate290.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationList = validate293;
-var schema498 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
-var schema500 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
-var schema501 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
-var schema502 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
+var answerIntegrationList = validate291;
+var schema494 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/integrations"] }, "data": { "type": "array", "items": { "$ref": "answer:Integration" } }, "has_more": { "$ref": "answer:HasNoMore" } }, "$id": "answer:IntegrationList" };
+var schema496 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
+var schema497 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
+var schema498 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
 var pattern184 = new RegExp("^/v4/integrations/.+$", "u");
-function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -51736,7 +51197,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema500.properties, key0)) {
+      if (!func36.call(schema496.properties, key0)) {
         const err17 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err17];
@@ -51758,7 +51219,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration")) {
-        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema500.properties.object.enum } };
+        const err19 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema496.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -51845,7 +51306,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe")) {
-        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema501.enum } };
+        const err27 = { instancePath: instancePath + "/target_platform", schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema497.enum } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -51866,7 +51327,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === 0 || data6 === 1 || data6 === 2)) {
-        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema502.enum } };
+        const err29 = { instancePath: instancePath + "/active", schemaPath: "answer:IntegrationActive/enum", keyword: "enum", params: { allowedValues: schema498.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -52024,7 +51485,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data11 = data.last_error_message;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema500.properties.last_error_message.type } };
+        const err44 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema496.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err44];
         } else {
@@ -52100,7 +51561,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.held_since !== void 0) {
       let data14 = data.held_since;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema500.properties.held_since.type } };
+        const err51 = { instancePath: instancePath + "/held_since", schemaPath: "#/properties/held_since/type", keyword: "type", params: { type: schema496.properties.held_since.type } };
         if (vErrors === null) {
           vErrors = [err51];
         } else {
@@ -52164,7 +51625,7 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.next_probe_at !== void 0) {
       let data16 = data.next_probe_at;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema500.properties.next_probe_at.type } };
+        const err57 = { instancePath: instancePath + "/next_probe_at", schemaPath: "#/properties/next_probe_at/type", keyword: "type", params: { type: schema496.properties.next_probe_at.type } };
         if (vErrors === null) {
           vErrors = [err57];
         } else {
@@ -52202,10 +51663,10 @@ function validate294(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate294.errors = vErrors;
+  validate292.errors = vErrors;
   return errors === 0;
 }
-function validate293(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate291(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52290,7 +51751,7 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema498.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema494.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -52304,8 +51765,8 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate294(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate294.errors : vErrors.concat(validate294.errors);
+          if (!validate292(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate292.errors : vErrors.concat(validate292.errors);
             errors = vErrors.length;
           }
         }
@@ -52349,14 +51810,14 @@ function validate293(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate293.errors = vErrors;
+  validate291.errors = vErrors;
   return errors === 0;
 }
-var answerIntegration = validate294;
-var v4CreateIntegrationBody = validate296;
-var schema510 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
-var schema511 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
-function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegration = validate292;
+var v4CreateIntegrationBody = validate294;
+var schema506 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "input:ProviderSlug" };
+var schema507 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "input:IntegrationPlatform" };
+function validate295(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52451,7 +51912,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "amplitude" || data1 === "appmetrica" || data1 === "facebook" || data1 === "firebase" || data1 === "mixpanel" || data1 === "posthog" || data1 === "segment" || data1 === "searchads" || data1 === "adjust" || data1 === "appsflyer" || data1 === "branch" || data1 === "kochava" || data1 === "singular" || data1 === "split_metrics" || data1 === "asapty" || data1 === "tenjin" || data1 === "amazon_s3" || data1 === "google_cloud_storage" || data1 === "slack" || data1 === "webhooks" || data1 === "braze" || data1 === "clevertap" || data1 === "mailchimp" || data1 === "onesignal" || data1 === "pushwoosh" || data1 === "email")) {
-        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema510.enum } };
+        const err9 = { instancePath: instancePath + "/integration", schemaPath: "input:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema506.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -52472,7 +51933,7 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "iOS" || data2 === "Android" || data2 === "Stripe")) {
-        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema511.enum } };
+        const err11 = { instancePath: instancePath + "/target_platform", schemaPath: "input:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema507.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -52490,24 +51951,24 @@ function validate297(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate297.errors = vErrors;
+  validate295.errors = vErrors;
   return errors === 0;
 }
-function validate296(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate294(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate297(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate297.errors : vErrors.concat(validate297.errors);
+  if (!validate295(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate295.errors : vErrors.concat(validate295.errors);
     errors = vErrors.length;
   }
-  validate296.errors = vErrors;
+  validate294.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationsMeta = validate299;
-var schema512 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
-var schema514 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
-function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationsMeta = validate297;
+var schema508 = { "type": "object", "required": ["object", "url", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integrations_meta"] }, "url": { "type": "string", "enum": ["/v4/integrations/meta"] }, "data": { "type": "array", "items": { "$ref": "answer:ProviderCategory" } } }, "$id": "answer:IntegrationsMeta" };
+var schema510 = { "type": "string", "enum": ["amplitude", "appmetrica", "facebook", "firebase", "mixpanel", "posthog", "segment", "searchads", "adjust", "appsflyer", "branch", "kochava", "singular", "split_metrics", "asapty", "tenjin", "amazon_s3", "google_cloud_storage", "slack", "webhooks", "braze", "clevertap", "mailchimp", "onesignal", "pushwoosh", "email"], "$id": "answer:ProviderSlug" };
+function validate298(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52620,7 +52081,7 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "amplitude" || data4 === "appmetrica" || data4 === "facebook" || data4 === "firebase" || data4 === "mixpanel" || data4 === "posthog" || data4 === "segment" || data4 === "searchads" || data4 === "adjust" || data4 === "appsflyer" || data4 === "branch" || data4 === "kochava" || data4 === "singular" || data4 === "split_metrics" || data4 === "asapty" || data4 === "tenjin" || data4 === "amazon_s3" || data4 === "google_cloud_storage" || data4 === "slack" || data4 === "webhooks" || data4 === "braze" || data4 === "clevertap" || data4 === "mailchimp" || data4 === "onesignal" || data4 === "pushwoosh" || data4 === "email")) {
-                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema514.enum } };
+                const err10 = { instancePath: instancePath + "/items/" + i0 + "/slug", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema510.enum } };
                 if (vErrors === null) {
                   vErrors = [err10];
                 } else {
@@ -52645,7 +52106,7 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
                     errors++;
                   }
                   if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe")) {
-                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema501.enum } };
+                    const err12 = { instancePath: instancePath + "/items/" + i0 + "/allowedStores/" + i1, schemaPath: "answer:IntegrationPlatform/enum", keyword: "enum", params: { allowedValues: schema497.enum } };
                     if (vErrors === null) {
                       vErrors = [err12];
                     } else {
@@ -52693,10 +52154,10 @@ function validate300(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate300.errors = vErrors;
+  validate298.errors = vErrors;
   return errors === 0;
 }
-function validate299(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate297(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52751,7 +52212,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integrations_meta")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema512.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema508.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -52772,7 +52233,7 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/integrations/meta")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema512.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema508.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -52786,8 +52247,8 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data2)) {
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate300(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate300.errors : vErrors.concat(validate300.errors);
+          if (!validate298(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate298.errors : vErrors.concat(validate298.errors);
             errors = vErrors.length;
           }
         }
@@ -52810,11 +52271,11 @@ function validate299(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate299.errors = vErrors;
+  validate297.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusPath = validate302;
-function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusPath = validate300;
+function validate300(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52897,12 +52358,12 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate302.errors = vErrors;
+  validate300.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationStatusBody = validate303;
-var schema519 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
-function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationStatusBody = validate301;
+var schema515 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "integer", "enum": [0, 1], "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "input:IntegrationStatusInput" };
+function validate301(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -52939,7 +52400,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === 0 || data0 === 1)) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema519.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:IntegrationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema515.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -52977,17 +52438,17 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate303.errors = vErrors;
+  validate301.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationConfig = validate304;
-var schema520 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
-var schema522 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
+var answerIntegrationConfig = validate302;
+var schema516 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
+var schema518 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
 var pattern192 = new RegExp("^/v4/integrations/.+/config$", "u");
 var pattern193 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
 var pattern194 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern196 = new RegExp("^whsec_", "u");
-function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53074,7 +52535,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema520.properties, key0)) {
+      if (!func36.call(schema516.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -53096,7 +52557,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_config")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema520.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema516.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -53161,7 +52622,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "amplitude" || data3 === "appmetrica" || data3 === "facebook" || data3 === "firebase" || data3 === "mixpanel" || data3 === "posthog" || data3 === "segment" || data3 === "searchads" || data3 === "adjust" || data3 === "appsflyer" || data3 === "branch" || data3 === "kochava" || data3 === "singular" || data3 === "split_metrics" || data3 === "asapty" || data3 === "tenjin" || data3 === "amazon_s3" || data3 === "google_cloud_storage" || data3 === "slack" || data3 === "webhooks" || data3 === "braze" || data3 === "clevertap" || data3 === "mailchimp" || data3 === "onesignal" || data3 === "pushwoosh" || data3 === "email")) {
-        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema514.enum } };
+        const err17 = { instancePath: instancePath + "/integration", schemaPath: "answer:ProviderSlug/enum", keyword: "enum", params: { allowedValues: schema510.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -53208,7 +52669,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data5 = data.events;
       if (!Array.isArray(data5) && data5 !== null) {
-        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema522.type } };
+        const err21 = { instancePath: instancePath + "/events", schemaPath: "answer:SelectedEvents/type", keyword: "type", params: { type: schema518.type } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -53384,7 +52845,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "price" || data9 === "proceeds")) {
-        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema520.properties.revenue.enum } };
+        const err38 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema516.properties.revenue.enum } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -53456,13 +52917,13 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate304.errors = vErrors;
+  validate302.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateIntegrationConfigBody = validate305;
-var schema526 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
-var schema528 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
-function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateIntegrationConfigBody = validate303;
+var schema522 = { "type": "object", "required": ["settings"], "additionalProperties": false, "properties": { "settings": { "$ref": "input:IntegrationSettings" }, "events": { "$ref": "input:SelectedEvents" }, "event_mapping": { "$ref": "input:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"], "default": "price" } }, "$id": "input:IntegrationConfigInput" };
+var schema524 = { "type": ["array", "null"], "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started", "format": "text" } }, "$id": "input:SelectedEvents" };
+function validate304(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53538,7 +52999,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.events !== void 0) {
       let data1 = data.events;
       if (!Array.isArray(data1) && data1 !== null) {
-        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema528.type } };
+        const err6 = { instancePath: instancePath + "/events", schemaPath: "input:SelectedEvents/type", keyword: "type", params: { type: schema524.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -53779,7 +53240,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data5 === "price" || data5 === "proceeds")) {
-      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema526.properties.revenue.enum } };
+      const err28 = { instancePath: instancePath + "/revenue", schemaPath: "#/properties/revenue/enum", keyword: "enum", params: { allowedValues: schema522.properties.revenue.enum } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -53796,24 +53257,24 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate306.errors = vErrors;
+  validate304.errors = vErrors;
   return errors === 0;
 }
-function validate305(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate303(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate306(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate306.errors : vErrors.concat(validate306.errors);
+  if (!validate304(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate304.errors : vErrors.concat(validate304.errors);
     errors = vErrors.length;
   }
-  validate305.errors = vErrors;
+  validate303.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationTest = validate308;
-var schema530 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
+var answerIntegrationTest = validate306;
+var schema526 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
 var pattern199 = new RegExp("^/v4/integrations/.+/test$", "u");
-function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -53895,7 +53356,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema530.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema526.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -53940,7 +53401,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema530.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema526.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -54004,7 +53465,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema530.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema526.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -54022,11 +53483,11 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate308.errors = vErrors;
+  validate306.errors = vErrors;
   return errors === 0;
 }
-var v4TestIntegrationBody = validate309;
-function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4TestIntegrationBody = validate307;
+function validate307(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54101,16 +53562,16 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate309.errors = vErrors;
+  validate307.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationDeliveryList = validate310;
+var answerIntegrationDeliveryList = validate308;
 var pattern201 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
-var schema535 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
-var schema536 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
+var schema531 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
+var schema532 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
 var pattern202 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema537 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
-function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema533 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54278,7 +53739,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema537.properties.http_status.type } };
+        const err16 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema533.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -54310,7 +53771,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema537.properties.error.type } };
+        const err19 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema533.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -54322,7 +53783,7 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.response !== void 0) {
       let data5 = data.response;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema537.properties.response.type } };
+        const err20 = { instancePath: instancePath + "/response", schemaPath: "#/properties/response/type", keyword: "type", params: { type: schema533.properties.response.type } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -54340,10 +53801,10 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate312.errors = vErrors;
+  validate310.errors = vErrors;
   return errors === 0;
 }
-function validate311(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate309(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54493,7 +53954,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema535.properties, key0)) {
+      if (!func36.call(schema531.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -54515,7 +53976,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_delivery")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema535.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema531.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -54637,7 +54098,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data6 = data.user_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema535.properties.user_id.type } };
+        const err29 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema531.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -54658,7 +54119,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "event" || data7 === "automation")) {
-        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema535.properties.source.enum } };
+        const err31 = { instancePath: instancePath + "/source", schemaPath: "#/properties/source/enum", keyword: "enum", params: { allowedValues: schema531.properties.source.enum } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -54670,7 +54131,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.run_id !== void 0) {
       let data8 = data.run_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema535.properties.run_id.type } };
+        const err32 = { instancePath: instancePath + "/run_id", schemaPath: "#/properties/run_id/type", keyword: "type", params: { type: schema531.properties.run_id.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -54691,7 +54152,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data9 === "pending" || data9 === "retrying" || data9 === "held" || data9 === "delivered" || data9 === "failed")) {
-        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema536.enum } };
+        const err34 = { instancePath: instancePath + "/status", schemaPath: "answer:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema532.enum } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -54703,7 +54164,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data10 = data.reason;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema535.properties.reason.type } };
+        const err35 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema531.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -54712,7 +54173,7 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data10 === "exhausted" || data10 === "gone" || data10 === "rejected" || data10 === "expired" || data10 === "integration_deleted" || data10 === "run_cancelled" || data10 === null)) {
-        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema535.properties.reason.enum } };
+        const err36 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/enum", keyword: "enum", params: { allowedValues: schema531.properties.reason.enum } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -54767,8 +54228,8 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data12.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate312(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate312.errors : vErrors.concat(validate312.errors);
+          if (!validate310(data12[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data12, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate310.errors : vErrors.concat(validate310.errors);
             errors = vErrors.length;
           }
         }
@@ -54886,10 +54347,10 @@ function validate311(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate311.errors = vErrors;
+  validate309.errors = vErrors;
   return errors === 0;
 }
-function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate308(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -54998,8 +54459,8 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate311(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate311.errors : vErrors.concat(validate311.errors);
+          if (!validate309(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate309.errors : vErrors.concat(validate309.errors);
             errors = vErrors.length;
           }
         }
@@ -55064,12 +54525,12 @@ function validate310(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate310.errors = vErrors;
+  validate308.errors = vErrors;
   return errors === 0;
 }
-var v4ListIntegrationDeliveriesQuery = validate315;
-var schema545 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
-function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListIntegrationDeliveriesQuery = validate313;
+var schema541 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "input:IntegrationDeliveryStatus" };
+function validate313(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55208,7 +54669,7 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "retrying" || data3 === "held" || data3 === "delivered" || data3 === "failed")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema545.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "input:IntegrationDeliveryStatus/enum", keyword: "enum", params: { allowedValues: schema541.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -55485,12 +54946,12 @@ function validate315(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate315.errors = vErrors;
+  validate313.errors = vErrors;
   return errors === 0;
 }
-var answerIntegrationReplay = validate316;
-var schema546 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
-function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerIntegrationReplay = validate314;
+var schema542 = { "type": "object", "required": ["object", "url", "message", "matched", "replay_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries$", "x-hint": "a path such as /v4/integrations/a1/deliveries" }, "message": { "type": "string", "enum": ["Replay queued"] }, "matched": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "replay_id": { "type": "string" } }, "$id": "answer:IntegrationReplay" };
+function validate314(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55563,7 +55024,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema546.properties.object.enum } };
+        const err7 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema542.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -55606,7 +55067,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Replay queued")) {
-        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema546.properties.message.enum } };
+        const err11 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema542.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -55667,12 +55128,12 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate316.errors = vErrors;
+  validate314.errors = vErrors;
   return errors === 0;
 }
-var v4ReplayIntegrationDeliveriesBody = validate317;
-var schema548 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
-function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ReplayIntegrationDeliveriesBody = validate315;
+var schema544 = { "type": "object", "required": ["from", "to"], "additionalProperties": false, "properties": { "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" }, "events": { "type": "array", "maxItems": 500, "if": { "maxItems": 500 }, "then": { "items": { "$ref": "input:EventTypeName" } } }, "status": { "type": "array", "maxItems": 3, "default": ["failed"], "if": { "maxItems": 3 }, "then": { "items": { "type": "string", "enum": ["delivered", "failed", "missing"] } } } }, "$id": "input:IntegrationReplayInput" };
+function validate316(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -55904,7 +55365,7 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data5 === "delivered" || data5 === "failed" || data5 === "missing")) {
-            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema548.properties.status.then.items.enum } };
+            const err18 = { instancePath: instancePath + "/status/" + i1, schemaPath: "#/properties/status/then/items/enum", keyword: "enum", params: { allowedValues: schema544.properties.status.then.items.enum } };
             if (vErrors === null) {
               vErrors = [err18];
             } else {
@@ -55954,32 +55415,32 @@ function validate318(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate318.errors = vErrors;
+  validate316.errors = vErrors;
   return errors === 0;
 }
-function validate317(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate315(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate318(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate318.errors : vErrors.concat(validate318.errors);
+  if (!validate316(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate316.errors : vErrors.concat(validate316.errors);
     errors = vErrors.length;
   }
-  validate317.errors = vErrors;
+  validate315.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationList = validate320;
-var schema550 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
-var schema552 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
-var schema554 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
+var answerAutomationList = validate318;
+var schema546 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
+var schema548 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
+var schema550 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
 var pattern210 = new RegExp("^/v4/automations/.+$", "u");
-var schema555 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
-var schema556 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
-var schema557 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
-var schema559 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
+var schema551 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
+var schema552 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
+var schema553 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
+var schema555 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
 var pattern211 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
 var pattern212 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
-function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56074,7 +55535,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema559.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema555.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -56132,12 +55593,12 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate324.errors = vErrors;
+  validate322.errors = vErrors;
   return errors === 0;
 }
-var schema562 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
+var schema558 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
 var pattern214 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
-function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56241,7 +55702,7 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema562.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema558.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -56312,12 +55773,12 @@ function validate325(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate325.errors = vErrors;
+  validate323.errors = vErrors;
   return errors === 0;
 }
-var schema564 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
-var wrapper0 = { validate: validate323 };
-function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema560 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "uniqueItems": true, "items": { "type": "string", "minLength": 1, "maxLength": 100 } }, "timeout": { "$ref": "answer:AutomationDuration" }, "on_timeout": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationWaitForEventStep" };
+var wrapper0 = { validate: validate321 };
+function validate325(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56347,10 +55808,10 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate327.errors = vErrors;
+  validate325.errors = vErrors;
   return errors === 0;
 }
-function validate326(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate324(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56454,7 +55915,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema564.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema560.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -56466,7 +55927,7 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema564.properties.event.type } };
+        const err11 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema560.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -56611,8 +56072,8 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate327(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
+      if (!validate325(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
         errors = vErrors.length;
       }
     }
@@ -56625,11 +56086,11 @@ function validate326(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate326.errors = vErrors;
+  validate324.errors = vErrors;
   return errors === 0;
 }
-var schema568 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
-function validate330(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema564 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:ConditionInput" } }, "then": { "$ref": "answer:AutomationSteps" }, "else": { "$ref": "answer:AutomationSteps" } }, "$id": "answer:AutomationBranchStep" };
+function validate328(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56746,10 +56207,10 @@ function validate330(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate330.errors = vErrors;
+  validate328.errors = vErrors;
   return errors === 0;
 }
-function validate329(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate327(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -56844,7 +56305,7 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema568.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema564.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -56867,8 +56328,8 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate330(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate330.errors : vErrors.concat(validate330.errors);
+          if (!validate328(data2[i0], { instancePath: instancePath + "/conditions/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate328.errors : vErrors.concat(validate328.errors);
             errors = vErrors.length;
           }
         }
@@ -56883,14 +56344,14 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate327(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
+      if (!validate325(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate327(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
+      if (!validate325(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
         errors = vErrors.length;
       }
     }
@@ -56903,11 +56364,11 @@ function validate329(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate329.errors = vErrors;
+  validate327.errors = vErrors;
   return errors === 0;
 }
-var schema572 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
-function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema568 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationWebhookStep" };
+function validate332(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57002,7 +56463,7 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema572.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema568.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57051,12 +56512,12 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate334.errors = vErrors;
+  validate332.errors = vErrors;
   return errors === 0;
 }
-var schema574 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
+var schema570 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
 var pattern220 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
-function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57160,7 +56621,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema574.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema570.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57280,11 +56741,11 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate335.errors = vErrors;
+  validate333.errors = vErrors;
   return errors === 0;
 }
-var schema576 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
-function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema572 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationPushStep" };
+function validate334(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57379,7 +56840,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema576.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema572.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57428,11 +56889,11 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate336.errors = vErrors;
+  validate334.errors = vErrors;
   return errors === 0;
 }
-var schema578 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
-function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema574 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256 } }, "$id": "answer:AutomationScreenStep" };
+function validate335(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57527,7 +56988,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema578.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema574.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -57576,11 +57037,11 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate337.errors = vErrors;
+  validate335.errors = vErrors;
   return errors === 0;
 }
-var schema580 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
-function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema576 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255 }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H" } }, "$id": "answer:AutomationGrantEntitlementStep" };
+function validate336(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57684,7 +57145,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema580.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema576.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57727,7 +57188,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema580.properties.duration.type } };
+        const err14 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema576.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -57774,11 +57235,11 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate338.errors = vErrors;
+  validate336.errors = vErrors;
   return errors === 0;
 }
-var schema582 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
-function validate339(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema578 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256 }, "value": { "type": "string", "maxLength": 1024 } }, "$id": "answer:AutomationSetPropertyStep" };
+function validate337(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -57882,7 +57343,7 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema582.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema578.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -57944,11 +57405,11 @@ function validate339(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate339.errors = vErrors;
+  validate337.errors = vErrors;
   return errors === 0;
 }
-var schema584 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
-function validate340(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema580 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "answer:AutomationExitStep" };
+function validate338(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58034,7 +57495,7 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema584.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema580.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -58052,10 +57513,10 @@ function validate340(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate340.errors = vErrors;
+  validate338.errors = vErrors;
   return errors === 0;
 }
-function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58063,58 +57524,58 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
+        if (!validate322(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_until") {
+        if (!validate323(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate323.errors : vErrors.concat(validate323.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
         if (!validate324(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate324.errors : vErrors.concat(validate324.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "wait_until") {
-        if (!validate325(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate325.errors : vErrors.concat(validate325.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_for_event") {
-        if (!validate326(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate326.errors : vErrors.concat(validate326.errors);
-          errors = vErrors.length;
-        }
       } else if (tag0 === "branch") {
-        if (!validate329(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate329.errors : vErrors.concat(validate329.errors);
+        if (!validate327(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate327.errors : vErrors.concat(validate327.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
+        if (!validate332(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate332.errors : vErrors.concat(validate332.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "email") {
+        if (!validate333(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate333.errors : vErrors.concat(validate333.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "push") {
         if (!validate334(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate334.errors : vErrors.concat(validate334.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "email") {
+      } else if (tag0 === "screen") {
         if (!validate335(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate335.errors : vErrors.concat(validate335.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "push") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate336(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate336.errors : vErrors.concat(validate336.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "set_property") {
         if (!validate337(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate337.errors : vErrors.concat(validate337.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "exit") {
         if (!validate338(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate338.errors : vErrors.concat(validate338.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "set_property") {
-        if (!validate339(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate339.errors : vErrors.concat(validate339.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "exit") {
-        if (!validate340(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate340.errors : vErrors.concat(validate340.errors);
           errors = vErrors.length;
         }
       } else {
@@ -58144,10 +57605,10 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate323.errors = vErrors;
+  validate321.errors = vErrors;
   return errors === 0;
 }
-function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58229,7 +57690,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "event")) {
-        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema555.properties.type.enum } };
+        const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema551.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -58241,7 +57702,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.platform !== void 0) {
       let data1 = data.platform;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema556.type } };
+        const err9 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/type", keyword: "type", params: { type: schema552.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -58250,7 +57711,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "iOS" || data1 === "Android" || data1 === null)) {
-        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema556.enum } };
+        const err10 = { instancePath: instancePath + "/platform", schemaPath: "answer:AutomationPlatform/enum", keyword: "enum", params: { allowedValues: schema552.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58338,7 +57799,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data5 === "event")) {
-                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema557.properties.type.enum } };
+                const err18 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "answer:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema553.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err18];
                 } else {
@@ -58416,7 +57877,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.segments !== void 0) {
       let data9 = data.segments;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema555.properties.segments.type } };
+        const err25 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema551.properties.segments.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -58430,8 +57891,8 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len1 = data10.length;
         for (let i1 = 0; i1 < len1; i1++) {
-          if (!validate323(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
-            vErrors = vErrors === null ? validate323.errors : vErrors.concat(validate323.errors);
+          if (!validate321(data10[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data10, parentDataProperty: i1, rootData })) {
+            vErrors = vErrors === null ? validate321.errors : vErrors.concat(validate321.errors);
             errors = vErrors.length;
           }
         }
@@ -58521,7 +57982,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data14 === "hour" || data14 === "day" || data14 === "week" || data14 === "month" || data14 === "lifetime")) {
-            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema555.properties.frequency.properties.per.enum } };
+            const err34 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema551.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err34];
             } else {
@@ -58560,10 +58021,10 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate322.errors = vErrors;
+  validate320.errors = vErrors;
   return errors === 0;
 }
-function validate321(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate319(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58663,7 +58124,7 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema552.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema548.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -58781,7 +58242,7 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data5 === "active" || data5 === "inactive" || data5 === "paused")) {
-        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema554.enum } };
+        const err21 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationStatus/enum", keyword: "enum", params: { allowedValues: schema550.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -58791,8 +58252,8 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate322(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate322.errors : vErrors.concat(validate322.errors);
+      if (!validate320(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate320.errors : vErrors.concat(validate320.errors);
         errors = vErrors.length;
       }
     }
@@ -58837,10 +58298,10 @@ function validate321(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate321.errors = vErrors;
+  validate319.errors = vErrors;
   return errors === 0;
 }
-function validate320(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate318(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -58925,7 +58386,7 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/automations")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema550.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema546.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -58948,8 +58409,8 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate321(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate321.errors : vErrors.concat(validate321.errors);
+          if (!validate319(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate319.errors : vErrors.concat(validate319.errors);
             errors = vErrors.length;
           }
         }
@@ -59014,16 +58475,16 @@ function validate320(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate320.errors = vErrors;
+  validate318.errors = vErrors;
   return errors === 0;
 }
-var answerAutomation = validate321;
-var v4CreateAutomationBody = validate355;
-var schema589 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
-var schema590 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
-var schema591 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
-var schema593 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
-function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomation = validate319;
+var v4CreateAutomationBody = validate353;
+var schema585 = { "type": "object", "required": ["name", "status", "data"], "additionalProperties": false, "properties": { "name": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "caption": { "type": "string", "maxLength": 1024, "default": "", "format": "text" }, "status": { "type": "string", "enum": ["active", "inactive", "paused"] }, "data": { "$ref": "input:AutomationDataInput" } }, "$id": "input:AutomationInput" };
+var schema586 = { "type": "object", "additionalProperties": false, "properties": { "type": {}, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", null], "default": null }, "initiators": { "type": "array", "maxItems": 20, "default": [], "if": { "maxItems": 20 }, "then": { "items": { "$ref": "input:AutomationInitiator" } } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "event": {} } }, "segments": { "type": ["string", "null"], "minLength": 1, "maxLength": 256, "default": null, "format": "text" }, "steps": { "type": "array", "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AutomationStep" } } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean", "default": true } }, "$id": "input:AutomationDataInput" };
+var schema587 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "type": { "type": "string", "enum": ["event"] } }, "$id": "input:AutomationInitiator" };
+var schema589 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "input:AutomationDuration" } }, "$id": "input:AutomationDelayStep" };
+function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59127,7 +58588,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema593.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema589.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -59194,11 +58655,11 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate359.errors = vErrors;
+  validate357.errors = vErrors;
   return errors === 0;
 }
-var schema596 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
-function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema592 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45", "format": "text" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64, "format": "text" } }, "$id": "input:AutomationWaitUntilStep" };
+function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59311,7 +58772,7 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_until")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema596.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema592.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -59400,12 +58861,12 @@ function validate360(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate360.errors = vErrors;
+  validate358.errors = vErrors;
   return errors === 0;
 }
-var schema598 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
-var wrapper1 = { validate: validate358 };
-function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema594 = { "type": "object", "required": ["id", "type", "event", "timeout"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_for_event"] }, "event": { "type": ["string", "array"], "minLength": 1, "maxLength": 100, "minItems": 1, "maxItems": 10, "if": { "maxItems": 10 }, "then": { "items": { "type": "string", "minLength": 1, "maxLength": 100, "format": "text" }, "uniqueItems": true }, "format": "text" }, "timeout": { "$ref": "input:AutomationDuration" }, "on_timeout": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationWaitForEventStep" };
+var wrapper1 = { validate: validate356 };
+function validate360(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59474,10 +58935,10 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate362.errors = vErrors;
+  validate360.errors = vErrors;
   return errors === 0;
 }
-function validate361(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate359(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59590,7 +59051,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "wait_for_event")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema598.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema594.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -59602,7 +59063,7 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.event !== void 0) {
       let data2 = data.event;
       if (typeof data2 !== "string" && !Array.isArray(data2)) {
-        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema598.properties.event.type } };
+        const err12 = { instancePath: instancePath + "/event", schemaPath: "#/properties/event/type", keyword: "type", params: { type: schema594.properties.event.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -59813,8 +59274,8 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.on_timeout !== void 0) {
-      if (!validate362(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
-        vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
+      if (!validate360(data.on_timeout, { instancePath: instancePath + "/on_timeout", parentData: data, parentDataProperty: "on_timeout", rootData })) {
+        vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
         errors = vErrors.length;
       }
     }
@@ -59827,11 +59288,11 @@ function validate361(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate361.errors = vErrors;
+  validate359.errors = vErrors;
   return errors === 0;
 }
-var schema602 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
-function validate364(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema598 = { "type": "object", "required": ["id", "type", "conditions"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["branch"] }, "conditions": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:ConditionInput" } } }, "then": { "$ref": "input:AutomationSteps" }, "else": { "$ref": "input:AutomationSteps" } }, "$id": "input:AutomationBranchStep" };
+function validate362(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -59935,7 +59396,7 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "branch")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema602.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema598.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60013,14 +59474,14 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.then !== void 0) {
-      if (!validate362(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
-        vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
+      if (!validate360(data.then, { instancePath: instancePath + "/then", parentData: data, parentDataProperty: "then", rootData })) {
+        vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
         errors = vErrors.length;
       }
     }
     if (data.else !== void 0) {
-      if (!validate362(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
-        vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
+      if (!validate360(data.else, { instancePath: instancePath + "/else", parentData: data, parentDataProperty: "else", rootData })) {
+        vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
         errors = vErrors.length;
       }
     }
@@ -60033,11 +59494,11 @@ function validate364(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate364.errors = vErrors;
+  validate362.errors = vErrors;
   return errors === 0;
 }
-var schema604 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
-function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema600 = { "type": "object", "required": ["id", "type", "integration_id"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["webhook"] }, "integration_id": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationWebhookStep" };
+function validate366(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60141,7 +59602,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "webhook")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema604.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema600.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60199,11 +59660,11 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate368.errors = vErrors;
+  validate366.errors = vErrors;
   return errors === 0;
 }
-var schema606 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
-function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema602 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org", "format": "text" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4, "format": "text" } }, "$id": "input:AutomationEmailStep" };
+function validate367(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60316,7 +59777,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema606.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema602.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -60463,11 +59924,11 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate369.errors = vErrors;
+  validate367.errors = vErrors;
   return errors === 0;
 }
-var schema608 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
-function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema604 = { "type": "object", "required": ["id", "type", "push"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["push"] }, "push": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationPushStep" };
+function validate368(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60571,7 +60032,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "push")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema608.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema604.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60629,11 +60090,11 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate370.errors = vErrors;
+  validate368.errors = vErrors;
   return errors === 0;
 }
-var schema610 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
-function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema606 = { "type": "object", "required": ["id", "type", "screen"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["screen"] }, "screen": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" } }, "$id": "input:AutomationScreenStep" };
+function validate369(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60737,7 +60198,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "screen")) {
-        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema610.properties.type.enum } };
+        const err10 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema606.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -60795,11 +60256,11 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate371.errors = vErrors;
+  validate369.errors = vErrors;
   return errors === 0;
 }
-var schema612 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
-function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema608 = { "type": "object", "required": ["id", "type", "entitlement_id", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["grant_entitlement"] }, "entitlement_id": { "type": "string", "minLength": 1, "maxLength": 255, "format": "text" }, "duration": { "type": ["string", "null"], "minLength": 2, "maxLength": 64, "pattern": "^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "x-hint": "an ISO 8601 duration such as P3D or PT12H", "format": "text" } }, "$id": "input:AutomationGrantEntitlementStep" };
+function validate370(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -60912,7 +60373,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "grant_entitlement")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema612.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema608.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -60964,7 +60425,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.duration !== void 0) {
       let data3 = data.duration;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema612.properties.duration.type } };
+        const err16 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/type", keyword: "type", params: { type: schema608.properties.duration.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -61020,11 +60481,11 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate372.errors = vErrors;
+  validate370.errors = vErrors;
   return errors === 0;
 }
-var schema614 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
-function validate373(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema610 = { "type": "object", "required": ["id", "type", "key", "value"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["set_property"] }, "key": { "type": "string", "maxLength": 256, "format": "text" }, "value": { "type": "string", "maxLength": 1024, "format": "text" } }, "$id": "input:AutomationSetPropertyStep" };
+function validate371(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61137,7 +60598,7 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "set_property")) {
-        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema614.properties.type.enum } };
+        const err11 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema610.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -61217,11 +60678,11 @@ function validate373(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate373.errors = vErrors;
+  validate371.errors = vErrors;
   return errors === 0;
 }
-var schema616 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
-function validate374(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema612 = { "type": "object", "required": ["id", "type"], "additionalProperties": false, "properties": { "id": { "$ref": "input:AutomationStepId" }, "type": { "type": "string", "enum": ["exit"] } }, "$id": "input:AutomationExitStep" };
+function validate372(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61316,7 +60777,7 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "exit")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema616.properties.type.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema612.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -61334,10 +60795,10 @@ function validate374(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate374.errors = vErrors;
+  validate372.errors = vErrors;
   return errors === 0;
 }
-function validate358(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61345,58 +60806,58 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     const tag0 = data.type;
     if (typeof tag0 == "string") {
       if (tag0 === "delay") {
+        if (!validate357(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_until") {
+        if (!validate358(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "wait_for_event") {
         if (!validate359(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate359.errors : vErrors.concat(validate359.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "wait_until") {
-        if (!validate360(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate360.errors : vErrors.concat(validate360.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "wait_for_event") {
-        if (!validate361(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate361.errors : vErrors.concat(validate361.errors);
-          errors = vErrors.length;
-        }
       } else if (tag0 === "branch") {
-        if (!validate364(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate364.errors : vErrors.concat(validate364.errors);
+        if (!validate362(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate362.errors : vErrors.concat(validate362.errors);
           errors = vErrors.length;
         }
       } else if (tag0 === "webhook") {
+        if (!validate366(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate366.errors : vErrors.concat(validate366.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "email") {
+        if (!validate367(data, { instancePath, parentData, parentDataProperty, rootData })) {
+          vErrors = vErrors === null ? validate367.errors : vErrors.concat(validate367.errors);
+          errors = vErrors.length;
+        }
+      } else if (tag0 === "push") {
         if (!validate368(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate368.errors : vErrors.concat(validate368.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "email") {
+      } else if (tag0 === "screen") {
         if (!validate369(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate369.errors : vErrors.concat(validate369.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "push") {
+      } else if (tag0 === "grant_entitlement") {
         if (!validate370(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate370.errors : vErrors.concat(validate370.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "screen") {
+      } else if (tag0 === "set_property") {
         if (!validate371(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate371.errors : vErrors.concat(validate371.errors);
           errors = vErrors.length;
         }
-      } else if (tag0 === "grant_entitlement") {
+      } else if (tag0 === "exit") {
         if (!validate372(data, { instancePath, parentData, parentDataProperty, rootData })) {
           vErrors = vErrors === null ? validate372.errors : vErrors.concat(validate372.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "set_property") {
-        if (!validate373(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate373.errors : vErrors.concat(validate373.errors);
-          errors = vErrors.length;
-        }
-      } else if (tag0 === "exit") {
-        if (!validate374(data, { instancePath, parentData, parentDataProperty, rootData })) {
-          vErrors = vErrors === null ? validate374.errors : vErrors.concat(validate374.errors);
           errors = vErrors.length;
         }
       } else {
@@ -61426,10 +60887,10 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate358.errors = vErrors;
+  validate356.errors = vErrors;
   return errors === 0;
 }
-function validate357(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -61459,7 +60920,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data0 = data.platform;
     if (typeof data0 !== "string" && data0 !== null) {
-      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema590.properties.platform.type } };
+      const err1 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema586.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err1];
       } else {
@@ -61468,7 +60929,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     if (!(data0 === "iOS" || data0 === "Android" || data0 === null)) {
-      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema590.properties.platform.enum } };
+      const err2 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema586.properties.platform.enum } };
       if (vErrors === null) {
         vErrors = [err2];
       } else {
@@ -61588,7 +61049,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
               if (!(data4 === "event")) {
-                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema591.properties.type.enum } };
+                const err12 = { instancePath: instancePath + "/initiators/" + i0 + "/type", schemaPath: "input:AutomationInitiator/properties/type/enum", keyword: "enum", params: { allowedValues: schema587.properties.type.enum } };
                 if (vErrors === null) {
                   vErrors = [err12];
                 } else {
@@ -61745,7 +61206,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data8 = data.segments;
     if (typeof data8 !== "string" && data8 !== null) {
-      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema590.properties.segments.type } };
+      const err27 = { instancePath: instancePath + "/segments", schemaPath: "#/properties/segments/type", keyword: "type", params: { type: schema586.properties.segments.type } };
       if (vErrors === null) {
         vErrors = [err27];
       } else {
@@ -61812,8 +61273,8 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
         if (Array.isArray(data9)) {
           const len1 = data9.length;
           for (let i1 = 0; i1 < len1; i1++) {
-            if (!validate358(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
-              vErrors = vErrors === null ? validate358.errors : vErrors.concat(validate358.errors);
+            if (!validate356(data9[i1], { instancePath: instancePath + "/steps/" + i1, parentData: data9, parentDataProperty: i1, rootData })) {
+              vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
               errors = vErrors.length;
             }
           }
@@ -61935,7 +61396,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data13 === "hour" || data13 === "day" || data13 === "week" || data13 === "month" || data13 === "lifetime")) {
-            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema590.properties.frequency.properties.per.enum } };
+            const err43 = { instancePath: instancePath + "/frequency/per", schemaPath: "#/properties/frequency/properties/per/enum", keyword: "enum", params: { allowedValues: schema586.properties.frequency.properties.per.enum } };
             if (vErrors === null) {
               vErrors = [err43];
             } else {
@@ -61972,10 +61433,10 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate357.errors = vErrors;
+  validate355.errors = vErrors;
   return errors === 0;
 }
-function validate356(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate354(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62102,7 +61563,7 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "active" || data2 === "inactive" || data2 === "paused")) {
-        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema589.properties.status.enum } };
+        const err12 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema585.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -62112,8 +61573,8 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate357(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
+      if (!validate355(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
         errors = vErrors.length;
       }
     }
@@ -62126,22 +61587,22 @@ function validate356(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate356.errors = vErrors;
+  validate354.errors = vErrors;
   return errors === 0;
 }
-function validate355(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate353(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate356(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate356.errors : vErrors.concat(validate356.errors);
+  if (!validate354(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate354.errors : vErrors.concat(validate354.errors);
     errors = vErrors.length;
   }
-  validate355.errors = vErrors;
+  validate353.errors = vErrors;
   return errors === 0;
 }
-var v4GetAutomationPath = validate389;
-function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetAutomationPath = validate387;
+function validate387(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62224,12 +61685,12 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate389.errors = vErrors;
+  validate387.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateAutomationStatusBody = validate390;
-var schema621 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
-function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateAutomationStatusBody = validate388;
+var schema617 = { "type": "object", "required": ["status"], "additionalProperties": false, "properties": { "status": { "type": "string", "enum": ["active", "inactive", "paused"] } }, "$id": "input:AutomationStatusInput" };
+function validate388(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62266,7 +61727,7 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "active" || data0 === "inactive" || data0 === "paused")) {
-        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema621.properties.status.enum } };
+        const err3 = { instancePath: instancePath + "/status", schemaPath: "input:AutomationStatusInput/properties/status/enum", keyword: "enum", params: { allowedValues: schema617.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -62284,13 +61745,13 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate390.errors = vErrors;
+  validate388.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationBacktest = validate391;
-var schema622 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
+var answerAutomationBacktest = validate389;
+var schema618 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
 var pattern244 = new RegExp("^/v4/automations/.+/backtest$", "u");
-function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62377,7 +61838,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema622.properties, key0)) {
+      if (!func36.call(schema618.properties, key0)) {
         const err9 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err9];
@@ -62399,7 +61860,7 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_backtest")) {
-        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema622.properties.object.enum } };
+        const err11 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema618.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -62912,11 +62373,11 @@ function validate391(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate391.errors = vErrors;
+  validate389.errors = vErrors;
   return errors === 0;
 }
-var v4BacktestAutomationBody = validate392;
-function validate393(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4BacktestAutomationBody = validate390;
+function validate391(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -62995,8 +62456,8 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.data !== void 0) {
-      if (!validate357(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
-        vErrors = vErrors === null ? validate357.errors : vErrors.concat(validate357.errors);
+      if (!validate355(data.data, { instancePath: instancePath + "/data", parentData: data, parentDataProperty: "data", rootData })) {
+        vErrors = vErrors === null ? validate355.errors : vErrors.concat(validate355.errors);
         errors = vErrors.length;
       }
     }
@@ -63009,27 +62470,27 @@ function validate393(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate393.errors = vErrors;
+  validate391.errors = vErrors;
   return errors === 0;
 }
-function validate392(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate390(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate393(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate393.errors : vErrors.concat(validate393.errors);
+  if (!validate391(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate391.errors : vErrors.concat(validate391.errors);
     errors = vErrors.length;
   }
-  validate392.errors = vErrors;
+  validate390.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunList = validate396;
+var answerAutomationRunList = validate394;
 var pattern247 = new RegExp("^/v4/automations/.+/runs$", "u");
-var schema629 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
-var schema633 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
-var schema634 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
+var schema625 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
+var schema629 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
+var schema630 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
 var pattern248 = new RegExp("^/v4/automation-runs/.+$", "u");
-function validate398(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63156,10 +62617,10 @@ function validate398(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate398.errors = vErrors;
+  validate396.errors = vErrors;
   return errors === 0;
 }
-function validate397(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate395(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63300,7 +62761,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema629.properties, key0)) {
+      if (!func36.call(schema625.properties, key0)) {
         const err15 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err15];
@@ -63322,7 +62783,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema629.properties.object.enum } };
+        const err17 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema625.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -63432,7 +62893,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema629.properties.user_id.type } };
+        const err27 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema625.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -63442,8 +62903,8 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate398(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
+      if (!validate396(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
         errors = vErrors.length;
       }
     }
@@ -63459,7 +62920,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema633.enum } };
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema629.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -63471,7 +62932,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema634.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema630.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -63483,7 +62944,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema629.properties.current_step.type } };
+        const err31 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema625.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -63527,7 +62988,7 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema629.properties.replay_of.type } };
+        const err35 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema625.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -63640,10 +63101,10 @@ function validate397(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate397.errors = vErrors;
+  validate395.errors = vErrors;
   return errors === 0;
 }
-function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate394(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63752,8 +63213,8 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate397(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate397.errors : vErrors.concat(validate397.errors);
+          if (!validate395(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate395.errors : vErrors.concat(validate395.errors);
             errors = vErrors.length;
           }
         }
@@ -63818,12 +63279,12 @@ function validate396(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate396.errors = vErrors;
+  validate394.errors = vErrors;
   return errors === 0;
 }
-var v4ListAutomationRunsQuery = validate401;
-var schema641 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
-function validate401(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAutomationRunsQuery = validate399;
+var schema637 = { "type": "object", "additionalProperties": false, "required": [], "properties": { "limit": { "type": "integer", "minimum": 1, "maximum": 100, "default": 20 }, "starting_after": { "type": "string", "minLength": 1, "maxLength": 256, "pattern": "^[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', such as 5kTq0eXhB9vWcRz2JmYp7LsDnGaUf3Ei", "format": "text" }, "filter[status][]": { "type": "array", "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"] } } }, "filter[user_id]": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "from": { "type": "string", "format": "date-time" }, "to": { "type": "string", "format": "date-time" } }, "$id": "input:v4ListAutomationRunsQuery" };
+function validate399(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -63962,7 +63423,7 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data3 === "pending" || data3 === "running" || data3 === "waiting" || data3 === "succeeded" || data3 === "failed" || data3 === "cancelled" || data3 === "skipped")) {
-              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema641.properties["filter[status][]"].then.items.enum } };
+              const err11 = { instancePath: instancePath + "/filter[status][]/" + i0, schemaPath: "#/properties/filter%5Bstatus%5D%5B%5D/then/items/enum", keyword: "enum", params: { allowedValues: schema637.properties["filter[status][]"].then.items.enum } };
               if (vErrors === null) {
                 vErrors = [err11];
               } else {
@@ -64097,14 +63558,14 @@ function validate401(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate401.errors = vErrors;
+  validate399.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRunDetail = validate402;
-var schema642 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
-var schema650 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
-var schema655 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
-function validate405(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRunDetail = validate400;
+var schema638 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationRunStep" } } }, "$id": "answer:AutomationRunDetail" };
+var schema646 = { "type": "object", "required": ["step_id", "type", "status", "reason", "started_at", "finished_at", "due_at", "next_attempt_at", "reused", "result", "attempts"], "additionalProperties": false, "properties": { "step_id": { "type": "string", "minLength": 1 }, "type": { "type": "string", "enum": ["delay", "wait_until", "wait_for_event", "branch", "webhook", "email", "push", "screen", "grant_entitlement", "set_property", "exit"] }, "status": { "type": "string", "enum": ["running", "waiting", "succeeded", "failed", "skipped", "cancelled"] }, "reason": { "type": ["string", "null"] }, "started_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" }, "due_at": { "$ref": "answer:NullableTime" }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "reused": { "type": "boolean" }, "result": { "type": ["object", "null"], "additionalProperties": {} }, "attempts": { "type": "array", "items": { "$ref": "answer:AutomationRunAttempt" } } }, "$id": "answer:AutomationRunStep" };
+var schema651 = { "type": "object", "required": ["number", "started_at", "duration_ms", "error"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:AutomationRunAttempt" };
+function validate403(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64254,7 +63715,7 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data3 = data.error;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema655.properties.error.type } };
+        const err14 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema651.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -64272,10 +63733,10 @@ function validate405(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate405.errors = vErrors;
+  validate403.errors = vErrors;
   return errors === 0;
 }
-function validate404(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64380,7 +63841,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema650.properties, key0)) {
+      if (!func36.call(schema646.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -64424,7 +63885,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "delay" || data1 === "wait_until" || data1 === "wait_for_event" || data1 === "branch" || data1 === "webhook" || data1 === "email" || data1 === "push" || data1 === "screen" || data1 === "grant_entitlement" || data1 === "set_property" || data1 === "exit")) {
-        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema650.properties.type.enum } };
+        const err15 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema646.properties.type.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -64445,7 +63906,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "running" || data2 === "waiting" || data2 === "succeeded" || data2 === "failed" || data2 === "skipped" || data2 === "cancelled")) {
-        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema650.properties.status.enum } };
+        const err17 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema646.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -64457,7 +63918,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data3 = data.reason;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema650.properties.reason.type } };
+        const err18 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema646.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -64607,7 +64068,7 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.result !== void 0) {
       let data9 = data.result;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema650.properties.result.type } };
+        const err32 = { instancePath: instancePath + "/result", schemaPath: "#/properties/result/type", keyword: "type", params: { type: schema646.properties.result.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -64621,8 +64082,8 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data10)) {
         const len0 = data10.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate405(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate405.errors : vErrors.concat(validate405.errors);
+          if (!validate403(data10[i0], { instancePath: instancePath + "/attempts/" + i0, parentData: data10, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate403.errors : vErrors.concat(validate403.errors);
             errors = vErrors.length;
           }
         }
@@ -64645,10 +64106,10 @@ function validate404(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate404.errors = vErrors;
+  validate402.errors = vErrors;
   return errors === 0;
 }
-function validate402(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate400(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -64798,7 +64259,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema642.properties, key0)) {
+      if (!func36.call(schema638.properties, key0)) {
         const err16 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err16];
@@ -64820,7 +64281,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "automation_run")) {
-        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema642.properties.object.enum } };
+        const err18 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema638.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -64930,7 +64391,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.user_id !== void 0) {
       let data5 = data.user_id;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema642.properties.user_id.type } };
+        const err28 = { instancePath: instancePath + "/user_id", schemaPath: "#/properties/user_id/type", keyword: "type", params: { type: schema638.properties.user_id.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -64940,8 +64401,8 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.event !== void 0) {
-      if (!validate398(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
-        vErrors = vErrors === null ? validate398.errors : vErrors.concat(validate398.errors);
+      if (!validate396(data.event, { instancePath: instancePath + "/event", parentData: data, parentDataProperty: "event", rootData })) {
+        vErrors = vErrors === null ? validate396.errors : vErrors.concat(validate396.errors);
         errors = vErrors.length;
       }
     }
@@ -64957,7 +64418,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data7 === "pending" || data7 === "running" || data7 === "waiting" || data7 === "succeeded" || data7 === "failed" || data7 === "cancelled" || data7 === "skipped")) {
-        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema633.enum } };
+        const err30 = { instancePath: instancePath + "/status", schemaPath: "answer:AutomationRunStatus/enum", keyword: "enum", params: { allowedValues: schema629.enum } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -64969,7 +64430,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data8 = data.reason;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema634.type } };
+        const err31 = { instancePath: instancePath + "/reason", schemaPath: "answer:AutomationRunReason/type", keyword: "type", params: { type: schema630.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -64981,7 +64442,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.current_step !== void 0) {
       let data9 = data.current_step;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema642.properties.current_step.type } };
+        const err32 = { instancePath: instancePath + "/current_step", schemaPath: "#/properties/current_step/type", keyword: "type", params: { type: schema638.properties.current_step.type } };
         if (vErrors === null) {
           vErrors = [err32];
         } else {
@@ -65025,7 +64486,7 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.replay_of !== void 0) {
       let data11 = data.replay_of;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema642.properties.replay_of.type } };
+        const err36 = { instancePath: instancePath + "/replay_of", schemaPath: "#/properties/replay_of/type", keyword: "type", params: { type: schema638.properties.replay_of.type } };
         if (vErrors === null) {
           vErrors = [err36];
         } else {
@@ -65134,8 +64595,8 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data15)) {
         const len0 = data15.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate404(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate404.errors : vErrors.concat(validate404.errors);
+          if (!validate402(data15[i0], { instancePath: instancePath + "/steps/" + i0, parentData: data15, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate402.errors : vErrors.concat(validate402.errors);
             errors = vErrors.length;
           }
         }
@@ -65158,12 +64619,12 @@ function validate402(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate402.errors = vErrors;
+  validate400.errors = vErrors;
   return errors === 0;
 }
-var answerAutomationRun = validate397;
-var v4ReplayAutomationRunBody = validate408;
-function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAutomationRun = validate395;
+var v4ReplayAutomationRunBody = validate406;
+function validate406(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65228,14 +64689,14 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate408.errors = vErrors;
+  validate406.errors = vErrors;
   return errors === 0;
 }
-var answerPushList = validate409;
-var schema659 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
-var schema661 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
+var answerPushList = validate407;
+var schema655 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
+var schema657 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
 var pattern265 = new RegExp("^/v4/pushes/.+$", "u");
-function validate410(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65349,7 +64810,7 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema661.properties, key0)) {
+      if (!func36.call(schema657.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -65371,7 +64832,7 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "push")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema661.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema657.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -65511,7 +64972,7 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.image_url !== void 0) {
       let data6 = data.image_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema661.properties.image_url.type } };
+        const err27 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema657.properties.image_url.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -65534,7 +64995,7 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.deep_link !== void 0) {
       let data7 = data.deep_link;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema661.properties.deep_link.type } };
+        const err29 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema657.properties.deep_link.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -65623,7 +65084,7 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.integration_id !== void 0) {
       let data10 = data.integration_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema661.properties.integration_id.type } };
+        const err37 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema657.properties.integration_id.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -65703,10 +65164,10 @@ function validate410(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate410.errors = vErrors;
+  validate408.errors = vErrors;
   return errors === 0;
 }
-function validate409(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate407(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -65791,7 +65252,7 @@ function validate409(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/pushes")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema659.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema655.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -65814,8 +65275,8 @@ function validate409(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate410(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate410.errors : vErrors.concat(validate410.errors);
+          if (!validate408(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate408.errors : vErrors.concat(validate408.errors);
             errors = vErrors.length;
           }
         }
@@ -65880,13 +65341,13 @@ function validate409(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate409.errors = vErrors;
+  validate407.errors = vErrors;
   return errors === 0;
 }
-var answerPush = validate410;
-var v4CreatePushBody = validate412;
-var schema670 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
-function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerPush = validate408;
+var v4CreatePushBody = validate410;
+var schema666 = { "type": "object", "required": ["name", "body"], "additionalProperties": false, "properties": { "name": { "$ref": "input:PushName" }, "body": { "$ref": "input:PushBody" }, "title": { "type": "string", "maxLength": 255, "default": "", "format": "text" }, "image_url": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "deep_link": { "type": ["string", "null"], "maxLength": 2048, "default": null, "format": "text" }, "data": { "type": "object", "maxProperties": 20, "default": {}, "propertyNames": { "type": "string", "format": "text" }, "additionalProperties": { "type": "string", "maxLength": 1024, "format": "text" } }, "integration_id": { "type": ["string", "null"], "default": null, "format": "text" } }, "$id": "input:PushInput" };
+function validate411(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66046,7 +65507,7 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data3 = data.image_url;
     if (typeof data3 !== "string" && data3 !== null) {
-      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema670.properties.image_url.type } };
+      const err14 = { instancePath: instancePath + "/image_url", schemaPath: "#/properties/image_url/type", keyword: "type", params: { type: schema666.properties.image_url.type } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -66076,7 +65537,7 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data4 = data.deep_link;
     if (typeof data4 !== "string" && data4 !== null) {
-      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema670.properties.deep_link.type } };
+      const err17 = { instancePath: instancePath + "/deep_link", schemaPath: "#/properties/deep_link/type", keyword: "type", params: { type: schema666.properties.deep_link.type } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -66189,7 +65650,7 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
     }
     let data7 = data.integration_id;
     if (typeof data7 !== "string" && data7 !== null) {
-      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema670.properties.integration_id.type } };
+      const err28 = { instancePath: instancePath + "/integration_id", schemaPath: "#/properties/integration_id/type", keyword: "type", params: { type: schema666.properties.integration_id.type } };
       if (vErrors === null) {
         vErrors = [err28];
       } else {
@@ -66217,22 +65678,22 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate413.errors = vErrors;
+  validate411.errors = vErrors;
   return errors === 0;
 }
-function validate412(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate410(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate413(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate413.errors : vErrors.concat(validate413.errors);
+  if (!validate411(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate411.errors : vErrors.concat(validate411.errors);
     errors = vErrors.length;
   }
-  validate412.errors = vErrors;
+  validate410.errors = vErrors;
   return errors === 0;
 }
-var v4GetPushPath = validate415;
-function validate415(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetPushPath = validate413;
+function validate413(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66315,15 +65776,15 @@ function validate415(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate415.errors = vErrors;
+  validate413.errors = vErrors;
   return errors === 0;
 }
-var answerProjectSettings = validate416;
-var schema675 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
-var schema676 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
+var answerProjectSettings = validate414;
+var schema671 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
+var schema672 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
 var pattern271 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
 var pattern272 = new RegExp("^https://\\S+$", "u");
-function validate416(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66423,7 +65884,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema675.properties.object.enum } };
+        const err10 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema671.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -66444,7 +65905,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema675.properties.url.enum } };
+        const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema671.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -66553,7 +66014,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data6 = data.proxy_url;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema676.type } };
+        const err22 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema672.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -66585,7 +66046,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data7 = data.rtdn_proxy_url;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema676.type } };
+        const err25 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/type", keyword: "type", params: { type: schema672.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -66623,12 +66084,12 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate416.errors = vErrors;
+  validate414.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateProjectSettingsBody = validate417;
-var schema680 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
-function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateProjectSettingsBody = validate415;
+var schema676 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "format": "text", "$id": "input:ProxyUrl" };
+function validate416(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66687,7 +66148,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.proxy_url !== void 0) {
       let data1 = data.proxy_url;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema680.type } };
+        const err5 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema676.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -66728,7 +66189,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.rtdn_proxy_url !== void 0) {
       let data2 = data.rtdn_proxy_url;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema680.type } };
+        const err9 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/type", keyword: "type", params: { type: schema676.type } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -66775,24 +66236,24 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate418.errors = vErrors;
+  validate416.errors = vErrors;
   return errors === 0;
 }
-function validate417(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate415(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate418(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate418.errors : vErrors.concat(validate418.errors);
+  if (!validate416(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate416.errors : vErrors.concat(validate416.errors);
     errors = vErrors.length;
   }
-  validate417.errors = vErrors;
+  validate415.errors = vErrors;
   return errors === 0;
 }
-var answerRegeneratedSecret = validate420;
-var schema682 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
+var answerRegeneratedSecret = validate418;
+var schema678 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
 var pattern276 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
-function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -66847,7 +66308,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "project_settings")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema682.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema678.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -66868,7 +66329,7 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema682.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema678.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -66908,14 +66369,14 @@ function validate420(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate420.errors = vErrors;
+  validate418.errors = vErrors;
   return errors === 0;
 }
-var answerStoreConfig = validate421;
-var schema693 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
-var schema684 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
-var schema685 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
-function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerStoreConfig = validate419;
+var schema689 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_api_key", "has_webhook_secret", "has_sandbox_api_key", "has_sandbox_webhook_secret"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/stripe", "/v4/project-settings/stores/paddle"] }, "platform": { "type": "string", "enum": ["stripe", "paddle"] }, "enabled": { "type": "boolean" }, "has_api_key": { "type": "boolean" }, "has_webhook_secret": { "type": "boolean" }, "has_sandbox_api_key": { "type": "boolean" }, "has_sandbox_webhook_secret": { "type": "boolean" } }, "$id": "answer:WebStoreConfig" };
+var schema680 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_shared_secret", "has_connect_private_key", "has_iap_private_key", "app_id", "bundle_id", "connect_key_identifier", "connect_issuer_id", "iap_key_identifier", "iap_issuer_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/apple"] }, "platform": { "type": "string", "enum": ["apple"] }, "enabled": { "type": "boolean" }, "has_shared_secret": { "type": "boolean" }, "has_connect_private_key": { "type": "boolean" }, "has_iap_private_key": { "type": "boolean" }, "app_id": { "$ref": "answer:ShownStoreField" }, "bundle_id": { "$ref": "answer:ShownStoreField" }, "connect_key_identifier": { "$ref": "answer:ShownStoreField" }, "connect_issuer_id": { "$ref": "answer:ShownStoreField" }, "iap_key_identifier": { "$ref": "answer:ShownStoreField" }, "iap_issuer_id": { "$ref": "answer:ShownStoreField" } }, "$id": "answer:AppleStoreConfig" };
+var schema681 = { "type": ["string", "null"], "$id": "answer:ShownStoreField" };
+function validate420(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67038,7 +66499,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema684.properties, key0)) {
+      if (!func36.call(schema680.properties, key0)) {
         const err13 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err13];
@@ -67060,7 +66521,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema684.properties.object.enum } };
+        const err15 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema680.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err15];
         } else {
@@ -67081,7 +66542,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/apple")) {
-        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema684.properties.url.enum } };
+        const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema680.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -67102,7 +66563,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "apple")) {
-        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema684.properties.platform.enum } };
+        const err19 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema680.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err19];
         } else {
@@ -67158,7 +66619,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data7 = data.app_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err24 = { instancePath: instancePath + "/app_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -67170,7 +66631,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data8 = data.bundle_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err25 = { instancePath: instancePath + "/bundle_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -67182,7 +66643,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data9 = data.connect_key_identifier;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err26 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -67194,7 +66655,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data10 = data.connect_issuer_id;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err27 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -67206,7 +66667,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data11 = data.iap_key_identifier;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err28 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -67218,7 +66679,7 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data12 = data.iap_issuer_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err29 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -67236,11 +66697,11 @@ function validate422(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate422.errors = vErrors;
+  validate420.errors = vErrors;
   return errors === 0;
 }
-var schema691 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
-function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema687 = { "type": "object", "required": ["object", "url", "platform", "enabled", "has_service_account_key", "package_name", "push_service_account"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["store_config"] }, "url": { "type": "string", "enum": ["/v4/project-settings/stores/google"] }, "platform": { "type": "string", "enum": ["google"] }, "enabled": { "type": "boolean" }, "has_service_account_key": { "type": "boolean" }, "package_name": { "$ref": "answer:ShownStoreField" }, "push_service_account": { "type": ["string", "null"] } }, "$id": "answer:GoogleStoreConfig" };
+function validate422(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67331,7 +66792,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "store_config")) {
-        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema691.properties.object.enum } };
+        const err9 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema687.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -67352,7 +66813,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/project-settings/stores/google")) {
-        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema691.properties.url.enum } };
+        const err11 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema687.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -67373,7 +66834,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "google")) {
-        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema691.properties.platform.enum } };
+        const err13 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema687.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -67407,7 +66868,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data5 = data.package_name;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema685.type } };
+        const err16 = { instancePath: instancePath + "/package_name", schemaPath: "answer:ShownStoreField/type", keyword: "type", params: { type: schema681.type } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -67419,7 +66880,7 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data6 = data.push_service_account;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema691.properties.push_service_account.type } };
+        const err17 = { instancePath: instancePath + "/push_service_account", schemaPath: "#/properties/push_service_account/type", keyword: "type", params: { type: schema687.properties.push_service_account.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -67437,10 +66898,10 @@ function validate424(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate424.errors = vErrors;
+  validate422.errors = vErrors;
   return errors === 0;
 }
-function validate421(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate419(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67448,8 +66909,8 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
   let valid0 = false;
   let passing0 = null;
   const _errs1 = errors;
-  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
+  if (!validate420(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate420.errors : vErrors.concat(validate420.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs1 === errors;
@@ -67458,8 +66919,8 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
     passing0 = 0;
   }
   const _errs2 = errors;
-  if (!validate424(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate424.errors : vErrors.concat(validate424.errors);
+  if (!validate422(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate422.errors : vErrors.concat(validate422.errors);
     errors = vErrors.length;
   }
   var _valid0 = _errs2 === errors;
@@ -67568,7 +67029,7 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "store_config")) {
-          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema693.properties.object.enum } };
+          const err10 = { instancePath: instancePath + "/object", schemaPath: "answer:WebStoreConfig/properties/object/enum", keyword: "enum", params: { allowedValues: schema689.properties.object.enum } };
           if (vErrors === null) {
             vErrors = [err10];
           } else {
@@ -67589,7 +67050,7 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data1 === "/v4/project-settings/stores/stripe" || data1 === "/v4/project-settings/stores/paddle")) {
-          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema693.properties.url.enum } };
+          const err12 = { instancePath: instancePath + "/url", schemaPath: "answer:WebStoreConfig/properties/url/enum", keyword: "enum", params: { allowedValues: schema689.properties.url.enum } };
           if (vErrors === null) {
             vErrors = [err12];
           } else {
@@ -67610,7 +67071,7 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data2 === "stripe" || data2 === "paddle")) {
-          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema693.properties.platform.enum } };
+          const err14 = { instancePath: instancePath + "/platform", schemaPath: "answer:WebStoreConfig/properties/platform/enum", keyword: "enum", params: { allowedValues: schema689.properties.platform.enum } };
           if (vErrors === null) {
             vErrors = [err14];
           } else {
@@ -67712,12 +67173,12 @@ function validate421(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   }
-  validate421.errors = vErrors;
+  validate419.errors = vErrors;
   return errors === 0;
 }
-var v4GetStoreConfigPath = validate426;
-var schema694 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
-function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetStoreConfigPath = validate424;
+var schema690 = { "type": "object", "additionalProperties": false, "required": ["platform"], "properties": { "platform": { "type": "string", "enum": ["apple", "google", "stripe", "paddle"] } }, "$id": "input:v4GetStoreConfigPath" };
+function validate424(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -67754,7 +67215,7 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "apple" || data0 === "google" || data0 === "stripe" || data0 === "paddle")) {
-        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema694.properties.platform.enum } };
+        const err3 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema690.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err3];
         } else {
@@ -67772,22 +67233,22 @@ function validate426(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate426.errors = vErrors;
+  validate424.errors = vErrors;
   return errors === 0;
 }
-var v4UpdateStoreConfigBody = validate427;
-var schema696 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
-var schema697 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
-var schema699 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
-var schema707 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
-var schema709 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
-function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4UpdateStoreConfigBody = validate425;
+var schema692 = { "type": "object", "additionalProperties": false, "properties": { "enabled": { "type": "boolean" }, "app_id": { "$ref": "input:StoreField" }, "bundle_id": { "$ref": "input:StoreField" }, "shared_secret": { "$ref": "input:StoreSecret" }, "connect_key_identifier": { "$ref": "input:StoreField" }, "connect_private_key": { "$ref": "input:StoreSecret" }, "connect_issuer_id": { "$ref": "input:StoreField" }, "iap_key_identifier": { "$ref": "input:StoreField" }, "iap_private_key": { "$ref": "input:StoreSecret" }, "iap_issuer_id": { "$ref": "input:StoreField" }, "package_name": { "$ref": "input:StoreField" }, "push_service_account": { "$ref": "input:ExtensionStoreField" }, "service_account_key": { "$ref": "input:StoreSecret" }, "api_key": { "$ref": "input:ExtensionStoreSecret" }, "webhook_secret": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_api_key": { "$ref": "input:ExtensionStoreSecret" }, "sandbox_webhook_secret": { "$ref": "input:ExtensionStoreSecret" } }, "$id": "input:StoreConfigInput" };
+var schema693 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:StoreField" };
+var schema695 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:StoreSecret" };
+var schema703 = { "type": ["string", "null"], "minLength": 1, "maxLength": 255, "format": "text", "$id": "input:ExtensionStoreField" };
+var schema705 = { "type": ["string", "null"], "minLength": 1, "maxLength": 16384, "format": "text", "$id": "input:ExtensionStoreSecret" };
+function validate426(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (data && typeof data == "object" && !Array.isArray(data)) {
     for (const key0 in data) {
-      if (!func36.call(schema696.properties, key0)) {
+      if (!func36.call(schema692.properties, key0)) {
         const err0 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err0];
@@ -67811,7 +67272,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.app_id !== void 0) {
       let data1 = data.app_id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err2 = { instancePath: instancePath + "/app_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err2];
         } else {
@@ -67852,7 +67313,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.bundle_id !== void 0) {
       let data2 = data.bundle_id;
       if (typeof data2 !== "string" && data2 !== null) {
-        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err6 = { instancePath: instancePath + "/bundle_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -67893,7 +67354,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.shared_secret !== void 0) {
       let data3 = data.shared_secret;
       if (typeof data3 !== "string" && data3 !== null) {
-        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        const err10 = { instancePath: instancePath + "/shared_secret", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema695.type } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -67934,7 +67395,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_key_identifier !== void 0) {
       let data4 = data.connect_key_identifier;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err14 = { instancePath: instancePath + "/connect_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -67975,7 +67436,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_private_key !== void 0) {
       let data5 = data.connect_private_key;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        const err18 = { instancePath: instancePath + "/connect_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema695.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -68016,7 +67477,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.connect_issuer_id !== void 0) {
       let data6 = data.connect_issuer_id;
       if (typeof data6 !== "string" && data6 !== null) {
-        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err22 = { instancePath: instancePath + "/connect_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -68057,7 +67518,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_key_identifier !== void 0) {
       let data7 = data.iap_key_identifier;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err26 = { instancePath: instancePath + "/iap_key_identifier", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -68098,7 +67559,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_private_key !== void 0) {
       let data8 = data.iap_private_key;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        const err30 = { instancePath: instancePath + "/iap_private_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema695.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -68139,7 +67600,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.iap_issuer_id !== void 0) {
       let data9 = data.iap_issuer_id;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err34 = { instancePath: instancePath + "/iap_issuer_id", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err34];
         } else {
@@ -68180,7 +67641,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.package_name !== void 0) {
       let data10 = data.package_name;
       if (typeof data10 !== "string" && data10 !== null) {
-        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema697.type } };
+        const err38 = { instancePath: instancePath + "/package_name", schemaPath: "input:StoreField/type", keyword: "type", params: { type: schema693.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -68221,7 +67682,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.push_service_account !== void 0) {
       let data11 = data.push_service_account;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema707.type } };
+        const err42 = { instancePath: instancePath + "/push_service_account", schemaPath: "input:ExtensionStoreField/type", keyword: "type", params: { type: schema703.type } };
         if (vErrors === null) {
           vErrors = [err42];
         } else {
@@ -68262,7 +67723,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.service_account_key !== void 0) {
       let data12 = data.service_account_key;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema699.type } };
+        const err46 = { instancePath: instancePath + "/service_account_key", schemaPath: "input:StoreSecret/type", keyword: "type", params: { type: schema695.type } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -68303,7 +67764,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.api_key !== void 0) {
       let data13 = data.api_key;
       if (typeof data13 !== "string" && data13 !== null) {
-        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
+        const err50 = { instancePath: instancePath + "/api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema705.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -68344,7 +67805,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.webhook_secret !== void 0) {
       let data14 = data.webhook_secret;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
+        const err54 = { instancePath: instancePath + "/webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema705.type } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -68385,7 +67846,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_api_key !== void 0) {
       let data15 = data.sandbox_api_key;
       if (typeof data15 !== "string" && data15 !== null) {
-        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
+        const err58 = { instancePath: instancePath + "/sandbox_api_key", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema705.type } };
         if (vErrors === null) {
           vErrors = [err58];
         } else {
@@ -68426,7 +67887,7 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sandbox_webhook_secret !== void 0) {
       let data16 = data.sandbox_webhook_secret;
       if (typeof data16 !== "string" && data16 !== null) {
-        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema709.type } };
+        const err62 = { instancePath: instancePath + "/sandbox_webhook_secret", schemaPath: "input:ExtensionStoreSecret/type", keyword: "type", params: { type: schema705.type } };
         if (vErrors === null) {
           vErrors = [err62];
         } else {
@@ -68473,25 +67934,25 @@ function validate428(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate428.errors = vErrors;
+  validate426.errors = vErrors;
   return errors === 0;
 }
-function validate427(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate425(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate428(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate428.errors : vErrors.concat(validate428.errors);
+  if (!validate426(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate426.errors : vErrors.concat(validate426.errors);
     errors = vErrors.length;
   }
-  validate427.errors = vErrors;
+  validate425.errors = vErrors;
   return errors === 0;
 }
-var answerLedger = validate430;
-var schema713 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
-var schema717 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
-var schema718 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
-function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerLedger = validate428;
+var schema709 = { "type": "object", "required": ["object", "url", "from", "to", "generated_at", "data"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["ledger"] }, "url": { "type": "string", "enum": ["/v4/ledger"] }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "generated_at": { "$ref": "answer:Time" }, "data": { "type": "array", "items": { "$ref": "answer:LedgerEntry" } } }, "$id": "answer:Ledger" };
+var schema713 = { "type": "object", "required": ["kind", "promised", "kept", "declined", "broken", "outstanding", "outcomes", "reasons", "overdue", "oldest_overdue_at", "oldest_overdue_id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:LedgerKind" }, "promised": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "kept": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "declined": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "broken": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outcomes": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "reasons": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } }, "overdue": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_overdue_at": { "$ref": "answer:NullableTime" }, "oldest_overdue_id": { "type": ["string", "null"] }, "held": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "oldest_held_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:LedgerEntry" };
+var schema714 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "answer:LedgerKind" };
+function validate429(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -68596,7 +68057,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema717.properties, key0)) {
+      if (!func36.call(schema713.properties, key0)) {
         const err11 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err11];
@@ -68618,7 +68079,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "report_slots" || data0 === "automation_runs" || data0 === "deliveries" || data0 === "exports")) {
-        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema718.enum } };
+        const err13 = { instancePath: instancePath + "/kind", schemaPath: "answer:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema714.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -68944,7 +68405,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_overdue_id !== void 0) {
       let data12 = data.oldest_overdue_id;
       if (typeof data12 !== "string" && data12 !== null) {
-        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema717.properties.oldest_overdue_id.type } };
+        const err43 = { instancePath: instancePath + "/oldest_overdue_id", schemaPath: "#/properties/oldest_overdue_id/type", keyword: "type", params: { type: schema713.properties.oldest_overdue_id.type } };
         if (vErrors === null) {
           vErrors = [err43];
         } else {
@@ -68988,7 +68449,7 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.oldest_held_at !== void 0) {
       let data14 = data.oldest_held_at;
       if (typeof data14 !== "string" && data14 !== null) {
-        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema717.properties.oldest_held_at.type } };
+        const err47 = { instancePath: instancePath + "/oldest_held_at", schemaPath: "#/properties/oldest_held_at/type", keyword: "type", params: { type: schema713.properties.oldest_held_at.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -69026,10 +68487,10 @@ function validate431(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate431.errors = vErrors;
+  validate429.errors = vErrors;
   return errors === 0;
 }
-function validate430(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate428(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69111,7 +68572,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "ledger")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema713.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema709.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -69132,7 +68593,7 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/ledger")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema713.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema709.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -69239,8 +68700,8 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
       if (Array.isArray(data5)) {
         const len0 = data5.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate431(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate431.errors : vErrors.concat(validate431.errors);
+          if (!validate429(data5[i0], { instancePath: instancePath + "/data/" + i0, parentData: data5, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate429.errors : vErrors.concat(validate429.errors);
             errors = vErrors.length;
           }
         }
@@ -69263,12 +68724,12 @@ function validate430(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate430.errors = vErrors;
+  validate428.errors = vErrors;
   return errors === 0;
 }
-var v4GetLedgerQuery = validate433;
-var schema721 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
-function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetLedgerQuery = validate431;
+var schema717 = { "type": "string", "enum": ["report_slots", "automation_runs", "deliveries", "exports"], "$id": "input:LedgerKind" };
+function validate431(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69340,7 +68801,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "report_slots" || data2 === "automation_runs" || data2 === "deliveries" || data2 === "exports")) {
-        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema721.enum } };
+        const err6 = { instancePath: instancePath + "/kind", schemaPath: "input:LedgerKind/enum", keyword: "enum", params: { allowedValues: schema717.enum } };
         if (vErrors === null) {
           vErrors = [err6];
         } else {
@@ -69358,17 +68819,17 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate433.errors = vErrors;
+  validate431.errors = vErrors;
   return errors === 0;
 }
-var answerAlertList = validate434;
-var schema722 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
-var schema724 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
-var schema725 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
-var schema726 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
+var answerAlertList = validate432;
+var schema718 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/alerts"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Alert" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AlertList" };
+var schema720 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
+var schema721 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
+var schema722 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
 var pattern282 = new RegExp("^/v4/alerts/.+$", "u");
-var schema730 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
-function validate436(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema726 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
+function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69481,7 +68942,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "began" || data1 === "continues" || data1 === "ended")) {
-        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema730.properties.phase.enum } };
+        const err11 = { instancePath: instancePath + "/phase", schemaPath: "#/properties/phase/enum", keyword: "enum", params: { allowedValues: schema726.properties.phase.enum } };
         if (vErrors === null) {
           vErrors = [err11];
         } else {
@@ -69502,7 +68963,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "pending" || data2 === "sent" || data2 === "failed")) {
-        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema730.properties.status.enum } };
+        const err13 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema726.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {
@@ -69546,7 +69007,7 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data4 = data.error;
       if (typeof data4 !== "string" && data4 !== null) {
-        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema730.properties.error.type } };
+        const err17 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema726.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err17];
         } else {
@@ -69627,10 +69088,10 @@ function validate436(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate436.errors = vErrors;
+  validate434.errors = vErrors;
   return errors === 0;
 }
-function validate435(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate433(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -69762,7 +69223,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema724.properties, key0)) {
+      if (!func36.call(schema720.properties, key0)) {
         const err14 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err14];
@@ -69784,7 +69245,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "alert")) {
-        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema724.properties.object.enum } };
+        const err16 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema720.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err16];
         } else {
@@ -69849,7 +69310,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data3 === "integration_error" || data3 === "integration_held" || data3 === "deliveries_exhausted" || data3 === "report_failed" || data3 === "report_withheld" || data3 === "export_failed" || data3 === "store_alert" || data3 === "store_notifications_set_aside" || data3 === "events_set_aside")) {
-        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema725.enum } };
+        const err22 = { instancePath: instancePath + "/kind", schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema721.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -69870,7 +69331,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "open" || data4 === "ended")) {
-        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema726.enum } };
+        const err24 = { instancePath: instancePath + "/status", schemaPath: "answer:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema722.enum } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -69932,7 +69393,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
           if (!(data6 === "integration" || data6 === "report" || data6 === "environment" || data6 === "store" || data6 === "consumer")) {
-            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema724.properties.holder.properties.kind.enum } };
+            const err30 = { instancePath: instancePath + "/holder/kind", schemaPath: "#/properties/holder/properties/kind/enum", keyword: "enum", params: { allowedValues: schema720.properties.holder.properties.kind.enum } };
             if (vErrors === null) {
               vErrors = [err30];
             } else {
@@ -69966,7 +69427,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         if (data5.title !== void 0) {
           let data8 = data5.title;
           if (typeof data8 !== "string" && data8 !== null) {
-            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema724.properties.holder.properties.title.type } };
+            const err33 = { instancePath: instancePath + "/holder/title", schemaPath: "#/properties/holder/properties/title/type", keyword: "type", params: { type: schema720.properties.holder.properties.title.type } };
             if (vErrors === null) {
               vErrors = [err33];
             } else {
@@ -69988,7 +69449,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.about !== void 0) {
       let data9 = data.about;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema724.properties.about.type } };
+        const err35 = { instancePath: instancePath + "/about", schemaPath: "#/properties/about/type", keyword: "type", params: { type: schema720.properties.about.type } };
         if (vErrors === null) {
           vErrors = [err35];
         } else {
@@ -70011,7 +69472,7 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.detail !== void 0) {
       let data11 = data.detail;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema724.properties.detail.type } };
+        const err37 = { instancePath: instancePath + "/detail", schemaPath: "#/properties/detail/type", keyword: "type", params: { type: schema720.properties.detail.type } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -70160,8 +69621,8 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data16.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate436(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate436.errors : vErrors.concat(validate436.errors);
+          if (!validate434(data16[i0], { instancePath: instancePath + "/messages/" + i0, parentData: data16, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate434.errors : vErrors.concat(validate434.errors);
             errors = vErrors.length;
           }
         }
@@ -70184,10 +69645,10 @@ function validate435(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate435.errors = vErrors;
+  validate433.errors = vErrors;
   return errors === 0;
 }
-function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate432(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70272,7 +69733,7 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/alerts")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema722.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema718.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -70295,8 +69756,8 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate435(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate435.errors : vErrors.concat(validate435.errors);
+          if (!validate433(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate433.errors : vErrors.concat(validate433.errors);
             errors = vErrors.length;
           }
         }
@@ -70361,13 +69822,13 @@ function validate434(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate434.errors = vErrors;
+  validate432.errors = vErrors;
   return errors === 0;
 }
-var v4ListAlertsQuery = validate439;
-var schema736 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
-var schema737 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
-function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAlertsQuery = validate437;
+var schema732 = { "type": "string", "enum": ["open", "ended"], "$id": "input:AlertStatus" };
+var schema733 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "input:AlertKind" };
+function validate437(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70477,7 +69938,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "open" || data2 === "ended")) {
-        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema736.enum } };
+        const err10 = { instancePath: instancePath + "/filter[status]", schemaPath: "input:AlertStatus/enum", keyword: "enum", params: { allowedValues: schema732.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -70527,7 +69988,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data4 === "integration_error" || data4 === "integration_held" || data4 === "deliveries_exhausted" || data4 === "report_failed" || data4 === "report_withheld" || data4 === "export_failed" || data4 === "store_alert" || data4 === "store_notifications_set_aside" || data4 === "events_set_aside")) {
-              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema737.enum } };
+              const err13 = { instancePath: instancePath + "/filter[kind][]/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema733.enum } };
               if (vErrors === null) {
                 vErrors = [err13];
               } else {
@@ -70578,22 +70039,22 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate439.errors = vErrors;
+  validate437.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelList = validate440;
-var schema738 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
-var schema740 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
-var schema741 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
+var answerNotificationChannelList = validate438;
+var schema734 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
+var schema736 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
+var schema737 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
 var pattern289 = new RegExp("^/v4/notification-channels/.+$", "u");
-var schema742 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
+var schema738 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
-function validate442(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema742.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema738.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -70633,7 +70094,7 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema725.enum } };
+        const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:AlertKind/enum", keyword: "enum", params: { allowedValues: schema721.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -70662,10 +70123,10 @@ function validate442(data, { instancePath = "", parentData, parentDataProperty, 
         }
     }
   }
-  validate442.errors = vErrors;
+  validate440.errors = vErrors;
   return errors === 0;
 }
-function validate441(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate439(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -70779,7 +70240,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema740.properties, key0)) {
+      if (!func36.call(schema736.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -70801,7 +70262,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema740.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema736.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -70877,7 +70338,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data4 === "email" || data4 === "slack" || data4 === "webhook")) {
-        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema741.enum } };
+        const err21 = { instancePath: instancePath + "/type", schemaPath: "answer:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema737.enum } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -70887,8 +70348,8 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate442(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate442.errors : vErrors.concat(validate442.errors);
+      if (!validate440(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate440.errors : vErrors.concat(validate440.errors);
         errors = vErrors.length;
       }
     }
@@ -70994,7 +70455,7 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.last_error_message !== void 0) {
       let data9 = data.last_error_message;
       if (typeof data9 !== "string" && data9 !== null) {
-        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema740.properties.last_error_message.type } };
+        const err31 = { instancePath: instancePath + "/last_error_message", schemaPath: "#/properties/last_error_message/type", keyword: "type", params: { type: schema736.properties.last_error_message.type } };
         if (vErrors === null) {
           vErrors = [err31];
         } else {
@@ -71096,10 +70557,10 @@ function validate441(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate441.errors = vErrors;
+  validate439.errors = vErrors;
   return errors === 0;
 }
-function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate438(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71184,7 +70645,7 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/notification-channels")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema738.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema734.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71207,8 +70668,8 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate441(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate441.errors : vErrors.concat(validate441.errors);
+          if (!validate439(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate439.errors : vErrors.concat(validate439.errors);
             errors = vErrors.length;
           }
         }
@@ -71273,19 +70734,19 @@ function validate440(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate440.errors = vErrors;
+  validate438.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannel = validate441;
-var v4CreateNotificationChannelBody = validate445;
-var schema752 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
-var schema753 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
-function validate447(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerNotificationChannel = validate439;
+var v4CreateNotificationChannelBody = validate443;
+var schema748 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "input:NotificationChannelType" };
+var schema749 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "if": { "maxItems": 50 }, "then": { "items": { "$ref": "input:AlertKind" }, "uniqueItems": true }, "$id": "input:NotificationChannelKinds" };
+function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
   if (!Array.isArray(data) && data !== null) {
-    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema753.type } };
+    const err0 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: schema749.type } };
     if (vErrors === null) {
       vErrors = [err0];
     } else {
@@ -71332,7 +70793,7 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         if (!(data0 === "integration_error" || data0 === "integration_held" || data0 === "deliveries_exhausted" || data0 === "report_failed" || data0 === "report_withheld" || data0 === "export_failed" || data0 === "store_alert" || data0 === "store_notifications_set_aside" || data0 === "events_set_aside")) {
-          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema737.enum } };
+          const err3 = { instancePath: instancePath + "/" + i0, schemaPath: "input:AlertKind/enum", keyword: "enum", params: { allowedValues: schema733.enum } };
           if (vErrors === null) {
             vErrors = [err3];
           } else {
@@ -71393,10 +70854,10 @@ function validate447(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
   }
-  validate447.errors = vErrors;
+  validate445.errors = vErrors;
   return errors === 0;
 }
-function validate446(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate444(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71491,7 +70952,7 @@ function validate446(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "email" || data1 === "slack" || data1 === "webhook")) {
-        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema752.enum } };
+        const err9 = { instancePath: instancePath + "/type", schemaPath: "input:NotificationChannelType/enum", keyword: "enum", params: { allowedValues: schema748.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -71501,8 +70962,8 @@ function validate446(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.kinds !== void 0) {
-      if (!validate447(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
-        vErrors = vErrors === null ? validate447.errors : vErrors.concat(validate447.errors);
+      if (!validate445(data.kinds, { instancePath: instancePath + "/kinds", parentData: data, parentDataProperty: "kinds", rootData })) {
+        vErrors = vErrors === null ? validate445.errors : vErrors.concat(validate445.errors);
         errors = vErrors.length;
       }
     }
@@ -71569,22 +71030,22 @@ function validate446(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate446.errors = vErrors;
+  validate444.errors = vErrors;
   return errors === 0;
 }
-function validate445(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate443(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
-  if (!validate446(data, { instancePath, parentData, parentDataProperty, rootData })) {
-    vErrors = vErrors === null ? validate446.errors : vErrors.concat(validate446.errors);
+  if (!validate444(data, { instancePath, parentData, parentDataProperty, rootData })) {
+    vErrors = vErrors === null ? validate444.errors : vErrors.concat(validate444.errors);
     errors = vErrors.length;
   }
-  validate445.errors = vErrors;
+  validate443.errors = vErrors;
   return errors === 0;
 }
-var v4GetNotificationChannelPath = validate450;
-function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4GetNotificationChannelPath = validate448;
+function validate448(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71667,13 +71128,13 @@ function validate450(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate450.errors = vErrors;
+  validate448.errors = vErrors;
   return errors === 0;
 }
-var answerNotificationChannelTest = validate451;
-var schema757 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
+var answerNotificationChannelTest = validate449;
+var schema753 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
 var pattern296 = new RegExp("^/v4/notification-channels/.+/test$", "u");
-function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71755,7 +71216,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "notification_channel_test")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema757.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema753.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71800,7 +71261,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.http_status !== void 0) {
       let data3 = data.http_status;
       if (!(typeof data3 == "number" && (!(data3 % 1) && !isNaN(data3)) && isFinite(data3)) && data3 !== null) {
-        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema757.properties.http_status.type } };
+        const err12 = { instancePath: instancePath + "/http_status", schemaPath: "#/properties/http_status/type", keyword: "type", params: { type: schema753.properties.http_status.type } };
         if (vErrors === null) {
           vErrors = [err12];
         } else {
@@ -71864,7 +71325,7 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.error !== void 0) {
       let data5 = data.error;
       if (typeof data5 !== "string" && data5 !== null) {
-        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema757.properties.error.type } };
+        const err18 = { instancePath: instancePath + "/error", schemaPath: "#/properties/error/type", keyword: "type", params: { type: schema753.properties.error.type } };
         if (vErrors === null) {
           vErrors = [err18];
         } else {
@@ -71882,12 +71343,12 @@ function validate451(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate451.errors = vErrors;
+  validate449.errors = vErrors;
   return errors === 0;
 }
-var answerTestClock = validate452;
-var schema758 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
-function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClock = validate450;
+var schema754 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "resetting"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "resetting": { "type": "boolean" } }, "$id": "answer:TestClock" };
+function validate450(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -71969,7 +71430,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema758.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema754.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -71990,7 +71451,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema758.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema754.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72114,12 +71575,12 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate452.errors = vErrors;
+  validate450.errors = vErrors;
   return errors === 0;
 }
-var answerAdvancedTestClock = validate453;
-var schema760 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
-function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerAdvancedTestClock = validate451;
+var schema756 = { "type": "object", "required": ["object", "url", "now", "offset_seconds", "outstanding", "drained"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["test_clock"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "now": { "$ref": "answer:Time" }, "offset_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "outstanding": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "drained": { "type": "object", "required": ["report_slots", "automation_runs", "deliveries", "exports"], "additionalProperties": false, "properties": { "report_slots": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "deliveries": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "exports": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } } }, "$id": "answer:AdvancedTestClock" };
+function validate451(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72201,7 +71662,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "test_clock")) {
-        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema760.properties.object.enum } };
+        const err8 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema756.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -72222,7 +71683,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema760.properties.url.enum } };
+        const err10 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema756.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err10];
         } else {
@@ -72523,11 +71984,11 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate453.errors = vErrors;
+  validate451.errors = vErrors;
   return errors === 0;
 }
-var v4AdvanceTestClockBody = validate454;
-function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4AdvanceTestClockBody = validate452;
+function validate452(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72614,12 +72075,12 @@ function validate454(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate454.errors = vErrors;
+  validate452.errors = vErrors;
   return errors === 0;
 }
-var answerTestClockReset = validate455;
-var schema764 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
-function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var answerTestClockReset = validate453;
+var schema760 = { "type": "object", "required": ["object", "url", "message"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "enum": ["/v4/test-clock"] }, "message": { "type": "string", "enum": ["Reset queued"] } }, "$id": "answer:TestClockReset" };
+function validate453(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72674,7 +72135,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "operation")) {
-        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema764.properties.object.enum } };
+        const err5 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema760.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -72695,7 +72156,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/test-clock")) {
-        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema764.properties.url.enum } };
+        const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema760.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err7];
         } else {
@@ -72716,7 +72177,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data2 === "Reset queued")) {
-        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema764.properties.message.enum } };
+        const err9 = { instancePath: instancePath + "/message", schemaPath: "#/properties/message/enum", keyword: "enum", params: { allowedValues: schema760.properties.message.enum } };
         if (vErrors === null) {
           vErrors = [err9];
         } else {
@@ -72734,16 +72195,16 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate455.errors = vErrors;
+  validate453.errors = vErrors;
   return errors === 0;
 }
-var answerAuditEntryList = validate456;
-var schema765 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
-var schema767 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
+var answerAuditEntryList = validate454;
+var schema761 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
+var schema763 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
 var pattern300 = new RegExp("^/v4/audit-log/.+$", "u");
-var schema769 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
-var schema770 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
-function validate458(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var schema765 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
+var schema766 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
+function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72789,7 +72250,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "secret_key" || data0 === "project_key" || data0 === "mcp" || data0 === "cli" || data0 === "system")) {
-        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema770.enum } };
+        const err4 = { instancePath: instancePath + "/kind", schemaPath: "answer:ActorKind/enum", keyword: "enum", params: { allowedValues: schema766.enum } };
         if (vErrors === null) {
           vErrors = [err4];
         } else {
@@ -72801,7 +72262,7 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.id !== void 0) {
       let data1 = data.id;
       if (typeof data1 !== "string" && data1 !== null) {
-        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema769.properties.id.type } };
+        const err5 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: schema765.properties.id.type } };
         if (vErrors === null) {
           vErrors = [err5];
         } else {
@@ -72819,10 +72280,10 @@ function validate458(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate458.errors = vErrors;
+  validate456.errors = vErrors;
   return errors === 0;
 }
-function validate457(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate455(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -72936,7 +72397,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema767.properties, key0)) {
+      if (!func36.call(schema763.properties, key0)) {
         const err12 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err12];
@@ -72958,7 +72419,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data0 === "audit_entry")) {
-        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema767.properties.object.enum } };
+        const err14 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema763.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err14];
         } else {
@@ -73043,8 +72504,8 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
     if (data.actor !== void 0) {
-      if (!validate458(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
-        vErrors = vErrors === null ? validate458.errors : vErrors.concat(validate458.errors);
+      if (!validate456(data.actor, { instancePath: instancePath + "/actor", parentData: data, parentDataProperty: "actor", rootData })) {
+        vErrors = vErrors === null ? validate456.errors : vErrors.concat(validate456.errors);
         errors = vErrors.length;
       }
     }
@@ -73095,7 +72556,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.resource_id !== void 0) {
       let data7 = data.resource_id;
       if (typeof data7 !== "string" && data7 !== null) {
-        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema767.properties.resource_id.type } };
+        const err26 = { instancePath: instancePath + "/resource_id", schemaPath: "#/properties/resource_id/type", keyword: "type", params: { type: schema763.properties.resource_id.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -73107,7 +72568,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.request_id !== void 0) {
       let data8 = data.request_id;
       if (typeof data8 !== "string" && data8 !== null) {
-        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema767.properties.request_id.type } };
+        const err27 = { instancePath: instancePath + "/request_id", schemaPath: "#/properties/request_id/type", keyword: "type", params: { type: schema763.properties.request_id.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -73119,7 +72580,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.before !== void 0) {
       let data9 = data.before;
       if (!(data9 && typeof data9 == "object" && !Array.isArray(data9)) && data9 !== null) {
-        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema767.properties.before.type } };
+        const err28 = { instancePath: instancePath + "/before", schemaPath: "#/properties/before/type", keyword: "type", params: { type: schema763.properties.before.type } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -73131,7 +72592,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.after !== void 0) {
       let data10 = data.after;
       if (!(data10 && typeof data10 == "object" && !Array.isArray(data10)) && data10 !== null) {
-        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema767.properties.after.type } };
+        const err29 = { instancePath: instancePath + "/after", schemaPath: "#/properties/after/type", keyword: "type", params: { type: schema763.properties.after.type } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -73143,7 +72604,7 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.reason !== void 0) {
       let data11 = data.reason;
       if (typeof data11 !== "string" && data11 !== null) {
-        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema767.properties.reason.type } };
+        const err30 = { instancePath: instancePath + "/reason", schemaPath: "#/properties/reason/type", keyword: "type", params: { type: schema763.properties.reason.type } };
         if (vErrors === null) {
           vErrors = [err30];
         } else {
@@ -73161,10 +72622,10 @@ function validate457(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate457.errors = vErrors;
+  validate455.errors = vErrors;
   return errors === 0;
 }
-function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate454(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73249,7 +72710,7 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data1 === "/v4/audit-log")) {
-        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema765.properties.url.enum } };
+        const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/enum", keyword: "enum", params: { allowedValues: schema761.properties.url.enum } };
         if (vErrors === null) {
           vErrors = [err8];
         } else {
@@ -73272,8 +72733,8 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
         }
         const len0 = data2.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          if (!validate457(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
-            vErrors = vErrors === null ? validate457.errors : vErrors.concat(validate457.errors);
+          if (!validate455(data2[i0], { instancePath: instancePath + "/data/" + i0, parentData: data2, parentDataProperty: i0, rootData })) {
+            vErrors = vErrors === null ? validate455.errors : vErrors.concat(validate455.errors);
             errors = vErrors.length;
           }
         }
@@ -73338,12 +72799,12 @@ function validate456(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate456.errors = vErrors;
+  validate454.errors = vErrors;
   return errors === 0;
 }
-var v4ListAuditLogQuery = validate461;
-var schema774 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
-function validate461(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+var v4ListAuditLogQuery = validate459;
+var schema770 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "input:ActorKind" };
+function validate459(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73686,7 +73147,7 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             if (!(data7 === "secret_key" || data7 === "project_key" || data7 === "mcp" || data7 === "cli" || data7 === "system")) {
-              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema774.enum } };
+              const err27 = { instancePath: instancePath + "/filter[actor][]/" + i2, schemaPath: "input:ActorKind/enum", keyword: "enum", params: { allowedValues: schema770.enum } };
               if (vErrors === null) {
                 vErrors = [err27];
               } else {
@@ -73821,15 +73282,15 @@ function validate461(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate461.errors = vErrors;
+  validate459.errors = vErrors;
   return errors === 0;
 }
-var validateEventInput = validate462;
-var schema775 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
+var validateEventInput = validate460;
+var schema771 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
 var pattern303 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
 var pattern304 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
 var pattern306 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
-function validate462(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
+function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
   let errors = 0;
@@ -73862,7 +73323,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
       errors++;
     }
     for (const key0 in data) {
-      if (!func36.call(schema775.properties, key0)) {
+      if (!func36.call(schema771.properties, key0)) {
         const err3 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err3];
@@ -74115,7 +73576,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
       if (!(data6 === "iOS" || data6 === "Android" || data6 === "Stripe" || data6 === "Paddle")) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema775.properties.platform.enum } };
+        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema771.properties.platform.enum } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -75188,7 +74649,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
         for (const key6 in data41) {
           let data42 = data41[key6];
           if (typeof data42 !== "string" && !(typeof data42 == "number" && isFinite(data42)) && typeof data42 !== "boolean") {
-            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema775.properties.properties.additionalProperties.type } };
+            const err130 = { instancePath: instancePath + "/properties/" + key6.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "#/properties/properties/additionalProperties/type", keyword: "type", params: { type: schema771.properties.properties.additionalProperties.type } };
             if (vErrors === null) {
               vErrors = [err130];
             } else {
@@ -75236,7 +74697,7 @@ function validate462(data, { instancePath = "", parentData, parentDataProperty, 
     }
     errors++;
   }
-  validate462.errors = vErrors;
+  validate460.errors = vErrors;
   return errors === 0;
 }
 export {

@@ -3,6 +3,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { recount } from '../../domain/customers/recount.ts'
 import { drainMarks } from '../../domain/folding/drain.ts'
 import { refold } from '../../domain/purchases/refold.ts'
+import { recordedPurchases } from '../../domain/subscriptions/recorded.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
@@ -80,7 +81,9 @@ test('posted facts give the same figures in any batches as a recount of all of t
         await drainMarks(api.pool, api.project.production, 10_000)
       }
       const before = await stored(user)
-      await transaction(api.pool, tx => recount(tx, api.project.production, [user]))
+      await transaction(api.pool, async tx =>
+        recount(tx, api.project.production, [user], new Map(), await recordedPurchases(tx, api.project.production, [user])),
+      )
       await transaction(api.pool, tx => refold(tx, api.project.production, [user]))
       expect(await stored(user)).toEqual(before)
     }),

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
 import { recount } from '../../domain/customers/recount.ts'
 import { foldUsersFirst } from '../../domain/folding/fold-batch.ts'
+import { recordedPurchases } from '../../domain/subscriptions/recorded.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
@@ -33,7 +34,10 @@ const sums = async (user: string) => {
   )
   return rows[0]
 }
-const again = (user: string) => transaction(api.pool, tx => recount(tx, api.project.production, [user]))
+const again = (user: string) =>
+  transaction(api.pool, async tx =>
+    recount(tx, api.project.production, [user], new Map(), await recordedPurchases(tx, api.project.production, [user])),
+  )
 const revenues = async (user: string) => {
   const { body } = await api.call('GET', `/v4/customers/${user}`)
   return body.data.trackEvents.map((event: { event: string; revenue_usd: number | null }) => [event.event, event.revenue_usd])

@@ -67,6 +67,8 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
           access_until: null,
           run_started_at: null,
           is_last: false,
+          posted_back: [],
+          repeated_refunds: [],
           emitted: [],
           refund_told: '0',
           taken_back_told: '0',

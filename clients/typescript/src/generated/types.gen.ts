@@ -2001,6 +2001,10 @@ export type EventBatch = {
      * How many of the created events start no automation, wake no wait and go to no integration, because of `trigger` or their age.
      */
     not_triggered: number;
+    /**
+     * How many of the created refunds name a transaction that is recorded neither as an event nor as a purchase of their user. The log has them; charts count them as soon as their transaction is recorded.
+     */
+    unmatched_refunds: number;
     results: Array<EventResult>;
 };
 

@@ -1,0 +1,59 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Entry } from '../events/entry.ts'
+import { beginsPeriod, isFact, LINEAGE_OF, PERIOD_FACTS, postedOf, STORE_OF } from '../subscriptions/posted.ts'
+import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
+
+// A refund of a transaction that nobody has recorded for its user is kept, and counts in no chart until somebody does.
+
+const refunds = new Set<string>(REFUND_FACTS)
+const isRefund = (entry: Entry): boolean => isFact(entry) && refunds.has(entry.item.event_name)
+
+const lineageOf = ({ item: { transaction, product_id } }: Entry): string =>
+  transaction?.original_transaction_id ?? transaction?.transaction_id ?? (product_id === undefined ? '' : `product ${product_id}`)
+
+/** Whether the refund is about what another item of its batch begins: by its transaction, without one by its lineage. */
+const isOf =
+  (refund: Entry) =>
+  (begun: Entry): boolean => {
+    if (begun.user !== refund.user) return false
+    const named = refund.item.transaction?.transaction_id
+    if (named !== undefined) return begun.transactionKey === `${refund.platform ?? ''}:${named}`
+    const isPeriod = beginsPeriod({ name: begun.item.event_name })
+    return isPeriod && begun.platform === refund.platform && lineageOf(begun) === lineageOf(refund)
+  }
+
+// Ordered ranges, as in `postedOf`: without statistics every index of the environment looks as good.
+const UNKNOWN = `
+  select k.id from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[]) k(id, user_id, platform, transaction, lineage)
+  where case when k.transaction is null then (
+      select 1 from ${postedOf('k.user_id', PERIOD_FACTS)} e
+      where e.platform is not distinct from k.platform and ${LINEAGE_OF} = k.lineage limit 1) is null
+    else (
+      select user_id from events where environment = $1 and transaction_key >= coalesce(k.platform, '') || ':' || k.transaction
+        and transaction_key <= coalesce(k.platform, '') || ':' || k.transaction order by transaction_key limit 1) is distinct from k.user_id
+      and (
+      select user_id from purchases where environment = $1 and platform = ${STORE_OF('k.platform')}
+        and coalesce(transaction_id, order_id) >= k.transaction and coalesce(transaction_id, order_id) <= k.transaction
+      order by coalesce(transaction_id, order_id) limit 1) is distinct from k.user_id end`
+
+/** The refunds among the new entries whose transaction is not known. */
+export async function findUnmatched(tx: Tx, environment: Environment, entries: Entry[]): Promise<Set<Entry>> {
+  const back = entries.filter(isRefund).filter(refund => !entries.some(isOf(refund)))
+  if (back.length === 0) return new Set()
+  const column = <T>(value: (entry: Entry) => T) => back.map(value)
+  const { rows } = await tx.query<{ id: string }>({
+    name: 'unmatched-refunds',
+    text: UNKNOWN,
+    values: [
+      environment,
+      column(({ id }) => id),
+      column(({ user }) => user),
+      column(({ platform }) => platform),
+      column(({ item }) => item.transaction?.transaction_id ?? null),
+      column(lineageOf),
+    ],
+  })
+  const unknown = new Set(rows.map(({ id }) => id))
+  return new Set(back.filter(({ id }) => unknown.has(id)))
+}

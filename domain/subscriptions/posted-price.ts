@@ -1,0 +1,14 @@
+import { slugsSql } from '../events/catalogue.ts'
+
+/** Posted events of money that went back, or was taken back again. */
+export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
+
+// A refund in another currency than its charge has the rates of the day of the charge. Without rates nothing says how much of the charge went back.
+const REFUNDED = `(select round(e.price * case when b.currency = e.currency then 1
+    else coalesce(currency_factor(e.currency, (coalesce(b.transaction_date, b.happened_at) at time zone 'UTC')::date, b.currency), 0) end, 6)
+  from events b where b.environment = $1 and b.transaction_key >= coalesce(e.platform, '') || ':' || e.transaction_id
+    and b.transaction_key <= coalesce(e.platform, '') || ':' || e.transaction_id and b.user_id = e.user_id and b.currency is not null
+  order by b.transaction_key limit 1)`
+
+/** SQL: the price of the event `e`; of a refund, in the currency of its charge. */
+export const POSTED_PRICE = `case when e.name in (${slugsSql(REFUND_FACTS)}) and e.price is not null then coalesce(${REFUNDED}, e.price) else e.price end`

@@ -1,0 +1,122 @@
+import type { Tx } from '../../store/connect.ts'
+import { scaled } from '../decimal.ts'
+import type { Environment } from '../environment.ts'
+import { unscaled } from '../events/money.ts'
+import { postedOf, STORE_OF } from './posted.ts'
+import { REFUND_FACTS } from './posted-price.ts'
+import type { PurchaseRow } from './purchase.ts'
+import { refundedAmount, refundPartsOf } from './refund-parts.ts'
+
+// A refund posted for a transaction that is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so a posted one counts only
+// as far as nobody has stated it of the purchase, whichever came first.
+
+/** A posted refund of a purchase, or what was taken back of such refunds (negative); in millionths, times in ms. */
+export type PostedBack = { at: number; amount: bigint; recorded: number; event: string }
+
+/** A posted refund that repeats a refund that is stated of the purchase. `amount`: millionths. */
+export type RepeatedRefund = { event: string; amount: bigint }
+
+type PostedRefund = {
+  purchase: number
+  id: string
+  name: string
+  at: number
+  /** In the currency of the purchase; null: all that is left. */
+  amount: string | null
+  recorded: number
+}
+
+const PLACES = 6
+const DAY_OF_PURCHASE = `(p.purchased_at at time zone 'UTC')::date`
+
+// A refund in another currency has the rates of the day of the purchase. Without rates nothing says how much of the purchase went back.
+const POSTED_REFUNDS = `
+  select p.id as purchase, e.id, e.name, (extract(epoch from e.happened_at) * 1000)::float8 as at,
+    (extract(epoch from e.received_at) * 1000)::float8 as recorded,
+    case when e.currency = p.currency then abs(e.price)
+      else round(abs(e.price) * currency_factor(e.currency, ${DAY_OF_PURCHASE}, p.currency), ${PLACES}) end::text as amount
+  from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', REFUND_FACTS)} e
+  cross join lateral (
+    select * from purchases where environment = $1 and platform = ${STORE_OF('e.platform')}
+      and coalesce(transaction_id, order_id) >= e.transaction_id and coalesce(transaction_id, order_id) <= e.transaction_id
+    order by coalesce(transaction_id, order_id) limit 1) p
+  where p.user_id = k.user_id and (e.price is null or e.currency = p.currency
+    or currency_factor(e.currency, ${DAY_OF_PURCHASE}, p.currency) is not null)
+  order by e.happened_at, e.id`
+
+const least = (a: bigint, b: bigint) => (a < b ? a : b)
+
+/** The posted refunds of a purchase, in the order of their times: what each adds to what is stated of the purchase, and which of them repeat that. */
+export function postedBackOf(purchase: PurchaseRow, refunds: PostedRefund[]): Pick<PurchaseRow, 'posted_back' | 'repeated_refunds'> {
+  const paid = scaled(purchase.amount, PLACES)
+  const stated = refundPartsOf(purchase).map(({ amount }) => scaled(amount, PLACES))
+  let takenBack = scaled(purchase.taken_back, PLACES)
+  let left = paid - scaled(refundedAmount(purchase), PLACES)
+  let [posted, back] = [0n, 0n]
+  const posted_back: PostedBack[] = []
+  const repeated_refunds: RepeatedRefund[] = []
+  for (const { id: event, name, at, recorded, amount } of refunds) {
+    const size = amount === null ? null : scaled(amount, PLACES)
+    if (name === 'refund_reversed') {
+      const fall = least(size ?? back, back)
+      back -= fall
+      left += fall
+      if (fall > 0n) posted_back.push({ at, amount: -fall, recorded, event })
+      continue
+    }
+    const whole = size ?? paid - posted
+    posted = least(posted + whole, paid)
+    const same = stated.indexOf(whole)
+    const isTakenBack = same < 0 && whole > 0n && whole <= takenBack
+    if (same >= 0) stated.splice(same, 1)
+    if (isTakenBack) takenBack -= whole
+    if (same >= 0 || isTakenBack) {
+      repeated_refunds.push({ event, amount: whole })
+      continue
+    }
+    const rise = least(whole, left)
+    if (rise <= 0n && paid > 0n) continue
+    back += rise
+    left -= rise
+    posted_back.push({ at, amount: rise, recorded, event })
+  }
+  return { posted_back, repeated_refunds }
+}
+
+/** What went back of a purchase by posted refunds alone, as a decimal text. */
+export const postedBack = ({ posted_back }: PurchaseRow): string =>
+  unscaled(
+    posted_back.reduce((sum, { amount }) => sum + amount, 0n),
+    PLACES,
+  )
+
+/** When all of the purchase had gone back, with posted refunds; null: it has not. */
+export function postedFullRefundAt(purchase: PurchaseRow): number | null {
+  const { posted_back, amount } = purchase
+  if (posted_back.length === 0) return null
+  const stated = refundPartsOf(purchase).map(part => ({ at: Date.parse(part.at), amount: scaled(part.amount, PLACES) }))
+  let back = 0n
+  let fullAt: number | null = null
+  for (const part of [...stated, ...posted_back].sort((a, b) => a.at - b.at)) {
+    back += part.amount
+    fullAt = back < scaled(amount, PLACES) ? null : (fullAt ?? part.at)
+  }
+  return fullAt
+}
+
+/** Completes purchases of the users by their posted refunds. */
+export async function withPostedRefunds(
+  tx: Tx,
+  environment: Environment,
+  users: string[],
+  purchases: PurchaseRow[],
+): Promise<PurchaseRow[]> {
+  if (purchases.length === 0) return purchases
+  const { rows } = await tx.query<PostedRefund>({ name: 'posted-refunds', text: POSTED_REFUNDS, values: [environment, users] })
+  if (rows.length === 0) return purchases
+  const byPurchase = Map.groupBy(rows, ({ purchase }) => purchase)
+  return purchases.map(purchase => {
+    const refunds = byPurchase.get(purchase.id)
+    return refunds ? { ...purchase, ...postedBackOf(purchase, refunds) } : purchase
+  })
+}
