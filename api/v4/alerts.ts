@@ -1,22 +1,13 @@
 import { type AlertRow, listAlerts } from '../../domain/alerts/alert.ts'
-import { HOLDERS, sentenceOf } from '../../domain/alerts/kinds.ts'
+import { shownAlert } from '../../domain/alerts/kinds.ts'
 import { onPool } from '../operation.ts'
 import { cursorPage, restartedHeader } from '../pagination.ts'
 
-const shown = (row: AlertRow) => ({
+const shown = ({ created_at, ...row }: AlertRow) => ({
   object: 'alert' as const,
-  id: row.id,
   url: `/v4/alerts/${row.id}`,
-  kind: row.kind,
   status: row.ended_at === null ? ('open' as const) : ('ended' as const),
-  holder: { kind: HOLDERS[row.kind], id: row.holder, title: row.title },
-  about: row.about === '' ? null : row.about,
-  message: sentenceOf(row),
-  detail: row.detail,
-  count: row.count,
-  began_at: row.created_at,
-  last_at: row.last_at,
-  ended_at: row.ended_at,
+  ...shownAlert({ ...row, began_at: created_at }),
   messages: row.messages,
 })
 

@@ -25,6 +25,8 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   platform: row.platform,
   from_timestamp: row.from_timestamp,
   to_timestamp: row.to_timestamp,
+  updated_from: row.updated_from,
+  updated_to: row.updated_to,
   created_at: row.created_at,
   expires_at: row.expires_at,
   file_url: row.status === 'done' && !row.is_expired ? downloadUrl(secrets, publicUrl, row) : null,
@@ -39,11 +41,17 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   manifest: exportManifest(row),
 })
 
-type Window = { type: ExportType; from: string | null; to: string | null }
+type Window = { type: ExportType; from: string | null; to: string | null; updatedFrom: string | null }
 
-/** Throws `invalid_data`. A file of state has no window, so it may leave it out. */
-function validateWindow({ type, from, to }: Window): void {
-  if (!EXPORT_TYPES[type].isState) {
+/** How far the caller's clock may be ahead (ms). */
+const AHEAD_MS = 300_000
+
+/** Throws `invalid_data`. A file of state, or of changes, has no window, so it may leave it out. */
+function validateWindow({ type, from, to, updatedFrom }: Window): void {
+  if (updatedFrom !== null) {
+    if (type !== 'customers') throw invalidField('updated_from', 'must be absent unless type is customers')
+    if (Date.parse(updatedFrom) > Date.now() + AHEAD_MS) throw invalidField('updated_from', 'must not lie in the future')
+  } else if (!EXPORT_TYPES[type].isState) {
     if (from === null) throw invalidField('from_timestamp', 'is required')
     if (to === null) throw invalidField('to_timestamp', 'is required')
   }
@@ -66,8 +74,9 @@ export const v4CreateExport = inTransaction(
       include = [],
       platform = null,
       segment_id = null,
+      updated_from: updatedFrom = null,
     } = body
-    validateWindow({ type, from, to })
+    validateWindow({ type, from, to, updatedFrom })
     if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
     if (include.length > 0 && !takesIncluded(type)) throw invalidField('include', `must be empty for ${type}`)
     const row = await createExport(tx, environment, {
@@ -80,6 +89,7 @@ export const v4CreateExport = inTransaction(
       segment: segment_id,
       from,
       to,
+      updatedFrom,
     })
     const made = exported(row, deps)
     await audit(tx, trail, { resource: 'export', id: made.id, after: made })

@@ -15,7 +15,7 @@ export type AlertKind = (typeof ALERT_KINDS)[number]
 export type AlertHolder = 'integration' | 'report' | 'environment' | 'store' | 'consumer'
 
 /** What an alert of the kind is about. */
-export const HOLDERS: Record<AlertKind, AlertHolder> = {
+const HOLDERS: Record<AlertKind, AlertHolder> = {
   integration_error: 'integration',
   integration_held: 'integration',
   deliveries_exhausted: 'integration',
@@ -36,6 +36,14 @@ const STORE_ALERTS: Record<string, string> = {
 
 /** What the words of an alert are made of. */
 export type AlertSubject = { kind: AlertKind; holder: string; about: string; title: string | null; count: number }
+
+export type AlertOccurrence = AlertSubject & {
+  id: string
+  detail: string | null
+  began_at: string
+  last_at: string
+  ended_at: string | null
+}
 
 /** The alert in one sentence, without a full stop. */
 export function sentenceOf({ kind, holder, about, title, count }: AlertSubject): string {
@@ -64,3 +72,17 @@ export function sentenceOf({ kind, holder, about, title, count }: AlertSubject):
       return kind satisfies never
   }
 }
+
+/** An alert as the API and webhooks show it. */
+export const shownAlert = (alert: AlertOccurrence) => ({
+  id: alert.id,
+  kind: alert.kind,
+  holder: { kind: HOLDERS[alert.kind], id: alert.holder, title: alert.title },
+  about: alert.about === '' ? null : alert.about,
+  message: sentenceOf(alert),
+  detail: alert.detail,
+  count: alert.count,
+  began_at: alert.began_at,
+  last_at: alert.last_at,
+  ended_at: alert.ended_at,
+})

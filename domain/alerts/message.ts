@@ -1,7 +1,7 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment, EnvironmentKind } from '../environment.ts'
 import { CHANNEL_COLUMNS, type ChannelRow } from './channel.ts'
-import type { AlertSubject } from './kinds.ts'
+import type { AlertOccurrence, AlertSubject } from './kinds.ts'
 
 /** Tells one channel of one alert; the subject of a run is the number of the message. */
 export const ALERT_WORKFLOW = { workflow: 'alert-message', version: 1 } as const
@@ -16,7 +16,7 @@ export type AlertMessage = {
   test: boolean
   project: string
   environment: EnvironmentKind
-  alert: AlertSubject & { id: string; detail: string | null; began_at: string; last_at: string; ended_at: string | null }
+  alert: AlertOccurrence
 }
 
 type Loaded = ChannelRow & {

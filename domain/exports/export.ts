@@ -49,6 +49,9 @@ export type ExportRow = {
   segment_id: string | null
   from_timestamp: string
   to_timestamp: string
+  /** In real time: whose changes it has, and the edge that the next file of changes begins at. */
+  updated_from: string | null
+  updated_to: string | null
   from_offsets: number[]
   to_offsets: number[]
   rows_written: number
@@ -61,7 +64,7 @@ export type ExportRow = {
   is_expired: boolean
 }
 
-export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, include, platform, segment_id, from_timestamp, to_timestamp, from_offsets, to_offsets,
+export const EXPORT_COLUMNS = `id, status, type, format, compression, formula_guard, include, platform, segment_id, from_timestamp, to_timestamp, updated_from, updated_to, from_offsets, to_offsets,
   rows_written, bytes, sha256, parts, error, created_at, expires_at, coalesce(expires_at <= environment_now(environment), false) as is_expired`
 
 export async function getExport(db: Db, environment: Environment, id: string): Promise<ExportRow> {

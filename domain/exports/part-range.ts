@@ -6,6 +6,7 @@ export const COPY_SETTINGS = [
   'environment',
   'platforms',
   'members_of',
+  'updated_from',
   'from_offsets',
   'to_offsets',
   'after_at',

@@ -23,6 +23,8 @@ export type ExportSource = {
   platforms: string
   windowFrom: string
   windowTo: string
+  /** Only customers who changed since then; absent: all. */
+  updatedFrom?: string
   fromOffsets: number[]
   toOffsets: number[]
   /** The export whose members (`export_members`) it is restricted to; absent: all users. */
@@ -35,20 +37,24 @@ export type ExportSource = {
  */
 export async function beginExport(tx: Tx, environment: Environment, id: string): Promise<ExportSource> {
   const { rows } = await tx.query<
-    Omit<ExportSource, 'environment' | 'platforms' | 'membersOf'> & { platform: string | null; segment: string | null }
+    Omit<ExportSource, 'environment' | 'platforms' | 'membersOf' | 'updatedFrom'> & {
+      platform: string | null
+      segment: string | null
+      updatedFrom: string | null
+    }
   >(
     `update exports set status = 'processing', rows_written = 0 where environment = $1 and id = $2
-     returning type, format, compression, formula_guard as "formulaGuard", include, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo",
+     returning type, format, compression, formula_guard as "formulaGuard", include, platform, segment_id as segment, window_from::text as "windowFrom", window_to::text as "windowTo", updated_from::text as "updatedFrom",
        from_offsets as "fromOffsets", to_offsets as "toOffsets"`,
     [environment, id],
   )
-  const { platform, segment, ...source } = rows[0]!
+  const { platform, segment, updatedFrom, ...source } = rows[0]!
   if (segment !== null) {
     await deleteMembers(tx, environment, id)
     await recordMembers(tx, environment, id, segment)
   }
   const platforms = platform === 'Stripe' ? 'Stripe,Paddle' : (platform ?? '')
-  return { ...source, environment, platforms, ...(segment !== null && { membersOf: id }) }
+  return { ...source, environment, platforms, ...(segment !== null && { membersOf: id }), ...(updatedFrom !== null && { updatedFrom }) }
 }
 
 const orderOf = ({ type }: Pick<ExportSource, 'type'>) => EXPORT_TYPES[type].order
@@ -101,6 +107,7 @@ export async function setPart(tx: Tx, source: ExportSource, after: Bound, upto: 
     environment: String(source.environment),
     platforms: source.platforms,
     members_of: source.membersOf ?? '',
+    updated_from: source.updatedFrom ?? '-infinity',
     from_offsets: offsets(source.fromOffsets),
     to_offsets: offsets(source.toOffsets),
     after_at: after[0],

@@ -78,12 +78,18 @@ const CUSTOMER_FACTS = `
             from subscriptions s where s.environment = u.environment and s.user_id = u.id) t) b
     where b.state is not null order by array_position(array['active', 'billing_retry', 'trial', 'expired'], b.state) limit 1), 'none') as subscription_state`
 
+// A state that begins or ends by the mere passing of time changes the user only when a job has noticed it. The clock of an environment is never behind
+// real time.
+const HAS_CHANGED = `(u.changed_at >= ${setting('updated_from', 'timestamptz')} or (select 1 from subscriptions s cross join lateral unnest(s.state_at) at
+      where s.environment = u.environment and s.user_id = u.id and at >= ${setting('updated_from', 'timestamptz')} and at <= n.now limit 1) is not null)`
+
 const CUSTOMERS_FROM = `
   from users u
   join environments v on v.id = u.environment
   cross join (select environment_now(${plain('environment', 'int')}) as now) n
   cross join lateral (${CUSTOMER_FACTS}) f
   where ${USERS_OF_PART}
+    and ${HAS_CHANGED}
     and (${setting('platforms', 'text')} = '' or u.platform = any (string_to_array(${setting('platforms', 'text')}, ',')))
   order by ${USERS_ORDER}`
 

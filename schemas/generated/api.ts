@@ -2144,6 +2144,10 @@ export interface paths {
          *     `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
          *     digits is null there.
          *
+         *     `updated_from` gives the customers who changed since then: the `updated_to` of the former file of customers is the edge to name next, and the first
+         *     file has all of them. Files that are loaded one after the other, each row in the place of the former one, are as good as a whole file; only a
+         *     customer who was erased, or no longer belongs to the platform or the segment of the file, is not told.
+         *
          *     The rows of `customers`, `purchases_state`, `subscriptions` and `entitlements` show the values of the moment in which they are written. A
          *     window that is left out is from 1970 to now.
          *
@@ -6388,16 +6392,22 @@ export interface components {
         ExportInput: {
             /**
              * Format: date-time
-             * @description Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
+             * @description Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
              * @example 2026-02-01T00:00:00Z
              */
             from_timestamp?: string;
             /**
              * Format: date-time
-             * @description End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
+             * @description End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
              * @example 2026-03-01T00:00:00Z
              */
             to_timestamp?: string;
+            /**
+             * Format: date-time
+             * @description Of `customers` only: those who changed at that time or later, in anything that the file shows. In real time, also in a sandbox whose clock is ahead; at most five minutes in the future. The window may be left out then.
+             * @example 2026-03-01T02:00:00Z
+             */
+            updated_from?: string;
             /**
              * @description `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`. The other three say how things stand, whatever the window, which only names the file: `purchases_state`: every purchase. `subscriptions`: every subscription of a user, whether recorded or posted. `entitlements`: every entitlement of a user, active and ended.
              * @default events
@@ -6456,6 +6466,8 @@ export interface components {
          *       "platform": null,
          *       "from_timestamp": "2026-02-01T00:00:00Z",
          *       "to_timestamp": "2026-03-01T00:00:00Z",
+         *       "updated_from": null,
+         *       "updated_to": null,
          *       "created_at": "2026-03-01T09:00:00Z",
          *       "expires_at": null,
          *       "file_url": null,
@@ -6487,6 +6499,16 @@ export interface components {
             platform: "iOS" | "Android" | "Stripe" | null;
             from_timestamp: components["schemas"]["Time"];
             to_timestamp: components["schemas"]["Time"];
+            /**
+             * Format: date-time
+             * @description The file has only customers who changed since then; null is all.
+             */
+            updated_from: string | null;
+            /**
+             * Format: date-time
+             * @description Of `customers`: the `updated_from` of the next file. Whatever changed before is in this file, in those before it, or in both. Null for the other types and for reports.
+             */
+            updated_to: string | null;
             created_at: components["schemas"]["Time"];
             expires_at: components["schemas"]["NullableTime"];
             /** @description Signed address of the file, to be read without Authorization; null until done and after `expires_at`. */

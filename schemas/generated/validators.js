@@ -45431,13 +45431,13 @@ function validate263(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerExport = validate264;
-var schema438 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
+var schema438 = { "type": "object", "required": ["object", "id", "url", "status", "platform", "from_timestamp", "to_timestamp", "updated_from", "updated_to", "created_at", "expires_at", "file_url", "type", "format", "compression", "formula_guard", "include", "segment_id", "rows_written", "error", "manifest"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["export"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/exports/.+$", "x-hint": "a path such as /v4/exports/a1" }, "status": { "type": "string", "enum": ["new", "processing", "done", "failed"] }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null] }, "from_timestamp": { "$ref": "answer:Time" }, "to_timestamp": { "$ref": "answer:Time" }, "updated_from": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "updated_to": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "created_at": { "$ref": "answer:Time" }, "expires_at": { "$ref": "answer:NullableTime" }, "file_url": { "type": ["string", "null"], "pattern": "^https?://", "x-hint": "an http or https address such as https://example.org/files/1" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "compression": { "type": "string", "enum": ["none", "gzip"] }, "formula_guard": { "type": "boolean" }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } }, "segment_id": { "type": ["string", "null"] }, "rows_written": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "$ref": "answer:ExportFailure" }, "manifest": { "$ref": "answer:ExportManifest" } }, "$id": "answer:Export" };
 var schema443 = { "type": "string", "enum": ["event_id", "properties"], "$id": "answer:IncludedColumn" };
 var schema444 = { "type": ["object", "null"], "required": ["code", "message"], "additionalProperties": false, "properties": { "code": { "type": "string", "pattern": "^[a-z][a-z0-9_]*$", "x-hint": "a code of lower-case letters, digits and '_', such as not_found" }, "message": { "type": "string" } }, "$id": "answer:ExportFailure" };
 var pattern156 = new RegExp("^/v4/exports/.+$", "u");
-var pattern161 = new RegExp("^https?://", "u");
+var pattern163 = new RegExp("^https?://", "u");
 var schema445 = { "type": ["object", "null"], "required": ["rows", "bytes", "sha256", "from_offsets", "to_offsets", "columns_version"], "additionalProperties": false, "properties": { "rows": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "bytes": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "sha256": { "type": "string", "pattern": "^[0-9a-f]{64}$", "x-hint": "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" }, "from_offsets": { "$ref": "answer:LogOffsets" }, "to_offsets": { "$ref": "answer:LogOffsets" }, "columns_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:ExportManifest" };
-var pattern163 = new RegExp("^[0-9a-f]{64}$", "u");
+var pattern165 = new RegExp("^[0-9a-f]{64}$", "u");
 function validate265(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -45584,7 +45584,7 @@ function validate265(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.sha256 !== void 0) {
       let data2 = data.sha256;
       if (typeof data2 === "string") {
-        if (!pattern163.test(data2)) {
+        if (!pattern165.test(data2)) {
           const err14 = { instancePath: instancePath + "/sha256", schemaPath: "#/properties/sha256/pattern", keyword: "pattern", params: { hint: "a SHA-256 of 64 lower-case hexadecimal digits such as e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -45835,8 +45835,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.created_at === void 0) {
-      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
+    if (data.updated_from === void 0) {
+      const err7 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_from" } };
       if (vErrors === null) {
         vErrors = [err7];
       } else {
@@ -45844,8 +45844,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.expires_at === void 0) {
-      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "expires_at" } };
+    if (data.updated_to === void 0) {
+      const err8 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "updated_to" } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -45853,8 +45853,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.file_url === void 0) {
-      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "file_url" } };
+    if (data.created_at === void 0) {
+      const err9 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "created_at" } };
       if (vErrors === null) {
         vErrors = [err9];
       } else {
@@ -45862,8 +45862,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.type === void 0) {
-      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
+    if (data.expires_at === void 0) {
+      const err10 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "expires_at" } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -45871,8 +45871,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.format === void 0) {
-      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "format" } };
+    if (data.file_url === void 0) {
+      const err11 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "file_url" } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -45880,8 +45880,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.compression === void 0) {
-      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "compression" } };
+    if (data.type === void 0) {
+      const err12 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "type" } };
       if (vErrors === null) {
         vErrors = [err12];
       } else {
@@ -45889,8 +45889,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.formula_guard === void 0) {
-      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "formula_guard" } };
+    if (data.format === void 0) {
+      const err13 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "format" } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -45898,8 +45898,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.include === void 0) {
-      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "include" } };
+    if (data.compression === void 0) {
+      const err14 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "compression" } };
       if (vErrors === null) {
         vErrors = [err14];
       } else {
@@ -45907,8 +45907,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.segment_id === void 0) {
-      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "segment_id" } };
+    if (data.formula_guard === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "formula_guard" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -45916,8 +45916,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.rows_written === void 0) {
-      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rows_written" } };
+    if (data.include === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "include" } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -45925,8 +45925,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.error === void 0) {
-      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
+    if (data.segment_id === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "segment_id" } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -45934,8 +45934,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.manifest === void 0) {
-      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "manifest" } };
+    if (data.rows_written === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "rows_written" } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -45943,30 +45943,27 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
+    if (data.error === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "error" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
+    if (data.manifest === void 0) {
+      const err20 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "manifest" } };
+      if (vErrors === null) {
+        vErrors = [err20];
+      } else {
+        vErrors.push(err20);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema438.properties, key0)) {
-        const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err20 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-      if (!(data0 === "export")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema438.properties.object.enum } };
+        const err21 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -45975,20 +45972,19 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.id !== void 0) {
-      let data1 = data.id;
-      if (typeof data1 === "string") {
-        if (func2(data1) < 1) {
-          const err22 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
-          if (vErrors === null) {
-            vErrors = [err22];
-          } else {
-            vErrors.push(err22);
-          }
-          errors++;
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err22 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
         }
-      } else {
-        const err23 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
+        errors++;
+      }
+      if (!(data0 === "export")) {
+        const err23 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema438.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -45997,11 +45993,11 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.url !== void 0) {
-      let data2 = data.url;
-      if (typeof data2 === "string") {
-        if (!pattern156.test(data2)) {
-          const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
+    if (data.id !== void 0) {
+      let data1 = data.id;
+      if (typeof data1 === "string") {
+        if (func2(data1) < 1) {
+          const err24 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/minLength", keyword: "minLength", params: { limit: 1 } };
           if (vErrors === null) {
             vErrors = [err24];
           } else {
@@ -46010,7 +46006,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
       } else {
-        const err25 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+        const err25 = { instancePath: instancePath + "/id", schemaPath: "#/properties/id/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -46019,19 +46015,20 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.status !== void 0) {
-      let data3 = data.status;
-      if (typeof data3 !== "string") {
-        const err26 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err26];
-        } else {
-          vErrors.push(err26);
+    if (data.url !== void 0) {
+      let data2 = data.url;
+      if (typeof data2 === "string") {
+        if (!pattern156.test(data2)) {
+          const err26 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/exports/a1" } };
+          if (vErrors === null) {
+            vErrors = [err26];
+          } else {
+            vErrors.push(err26);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
-        const err27 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema438.properties.status.enum } };
+      } else {
+        const err27 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -46040,10 +46037,10 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.platform !== void 0) {
-      let data4 = data.platform;
-      if (typeof data4 !== "string" && data4 !== null) {
-        const err28 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema438.properties.platform.type } };
+    if (data.status !== void 0) {
+      let data3 = data.status;
+      if (typeof data3 !== "string") {
+        const err28 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -46051,8 +46048,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-        const err29 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema438.properties.platform.enum } };
+      if (!(data3 === "new" || data3 === "processing" || data3 === "done" || data3 === "failed")) {
+        const err29 = { instancePath: instancePath + "/status", schemaPath: "#/properties/status/enum", keyword: "enum", params: { allowedValues: schema438.properties.status.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -46061,33 +46058,54 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.platform !== void 0) {
+      let data4 = data.platform;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err30 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema438.properties.platform.type } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+      if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
+        const err31 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema438.properties.platform.enum } };
+        if (vErrors === null) {
+          vErrors = [err31];
+        } else {
+          vErrors.push(err31);
+        }
+        errors++;
+      }
+    }
     if (data.from_timestamp !== void 0) {
       let data5 = data.from_timestamp;
       if (typeof data5 === "string") {
         if (!formats0(data5)) {
-          const err30 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err32 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err30];
+            vErrors = [err32];
           } else {
-            vErrors.push(err30);
+            vErrors.push(err32);
           }
           errors++;
         }
         if (!pattern1.test(data5)) {
-          const err31 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          const err33 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
-            vErrors = [err31];
+            vErrors = [err33];
           } else {
-            vErrors.push(err31);
+            vErrors.push(err33);
           }
           errors++;
         }
       } else {
-        const err32 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err34 = { instancePath: instancePath + "/from_timestamp", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
-          vErrors = [err32];
+          vErrors = [err34];
         } else {
-          vErrors.push(err32);
+          vErrors.push(err34);
         }
         errors++;
       }
@@ -46096,38 +46114,16 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       let data6 = data.to_timestamp;
       if (typeof data6 === "string") {
         if (!formats0(data6)) {
-          const err33 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err35 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
           if (vErrors === null) {
-            vErrors = [err33];
+            vErrors = [err35];
           } else {
-            vErrors.push(err33);
+            vErrors.push(err35);
           }
           errors++;
         }
         if (!pattern1.test(data6)) {
-          const err34 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err34];
-          } else {
-            vErrors.push(err34);
-          }
-          errors++;
-        }
-      } else {
-        const err35 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err35];
-        } else {
-          vErrors.push(err35);
-        }
-        errors++;
-      }
-    }
-    if (data.created_at !== void 0) {
-      let data7 = data.created_at;
-      if (typeof data7 === "string") {
-        if (!formats0(data7)) {
-          const err36 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          const err36 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err36];
           } else {
@@ -46135,17 +46131,20 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern1.test(data7)) {
-          const err37 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err37];
-          } else {
-            vErrors.push(err37);
-          }
-          errors++;
-        }
       } else {
-        const err38 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        const err37 = { instancePath: instancePath + "/to_timestamp", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err37];
+        } else {
+          vErrors.push(err37);
+        }
+        errors++;
+      }
+    }
+    if (data.updated_from !== void 0) {
+      let data7 = data.updated_from;
+      if (typeof data7 !== "string" && data7 !== null) {
+        const err38 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: schema438.properties.updated_from.type } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -46153,21 +46152,18 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.expires_at !== void 0) {
-      let data8 = data.expires_at;
-      if (typeof data8 !== "string" && data8 !== null) {
-        const err39 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
-        if (vErrors === null) {
-          vErrors = [err39];
-        } else {
-          vErrors.push(err39);
+      if (typeof data7 === "string") {
+        if (!formats0(data7)) {
+          const err39 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err39];
+          } else {
+            vErrors.push(err39);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (typeof data8 === "string") {
-        if (!formats0(data8)) {
-          const err40 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+        if (!pattern1.test(data7)) {
+          const err40 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err40];
           } else {
@@ -46175,31 +46171,31 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern1.test(data8)) {
-          const err41 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
-          if (vErrors === null) {
-            vErrors = [err41];
-          } else {
-            vErrors.push(err41);
-          }
-          errors++;
-        }
       }
     }
-    if (data.file_url !== void 0) {
-      let data9 = data.file_url;
-      if (typeof data9 !== "string" && data9 !== null) {
-        const err42 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema438.properties.file_url.type } };
+    if (data.updated_to !== void 0) {
+      let data8 = data.updated_to;
+      if (typeof data8 !== "string" && data8 !== null) {
+        const err41 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/type", keyword: "type", params: { type: schema438.properties.updated_to.type } };
         if (vErrors === null) {
-          vErrors = [err42];
+          vErrors = [err41];
         } else {
-          vErrors.push(err42);
+          vErrors.push(err41);
         }
         errors++;
       }
-      if (typeof data9 === "string") {
-        if (!pattern161.test(data9)) {
-          const err43 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
+      if (typeof data8 === "string") {
+        if (!formats0(data8)) {
+          const err42 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err42];
+          } else {
+            vErrors.push(err42);
+          }
+          errors++;
+        }
+        if (!pattern1.test(data8)) {
+          const err43 = { instancePath: instancePath + "/updated_to", schemaPath: "#/properties/updated_to/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
           if (vErrors === null) {
             vErrors = [err43];
           } else {
@@ -46209,31 +46205,29 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
       }
     }
-    if (data.type !== void 0) {
-      let data10 = data.type;
-      if (typeof data10 !== "string") {
-        const err44 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err44];
-        } else {
-          vErrors.push(err44);
+    if (data.created_at !== void 0) {
+      let data9 = data.created_at;
+      if (typeof data9 === "string") {
+        if (!formats0(data9)) {
+          const err44 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err44];
+          } else {
+            vErrors.push(err44);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data10 === "events" || data10 === "customers" || data10 === "purchases" || data10 === "purchases_state" || data10 === "subscriptions" || data10 === "entitlements")) {
-        const err45 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema438.properties.type.enum } };
-        if (vErrors === null) {
-          vErrors = [err45];
-        } else {
-          vErrors.push(err45);
+        if (!pattern1.test(data9)) {
+          const err45 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err45];
+          } else {
+            vErrors.push(err45);
+          }
+          errors++;
         }
-        errors++;
-      }
-    }
-    if (data.format !== void 0) {
-      let data11 = data.format;
-      if (typeof data11 !== "string") {
-        const err46 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
+      } else {
+        const err46 = { instancePath: instancePath + "/created_at", schemaPath: "answer:Time/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err46];
         } else {
@@ -46241,8 +46235,11 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data11 === "csv" || data11 === "json" || data11 === "ndjson" || data11 === "parquet")) {
-        const err47 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema438.properties.format.enum } };
+    }
+    if (data.expires_at !== void 0) {
+      let data10 = data.expires_at;
+      if (typeof data10 !== "string" && data10 !== null) {
+        const err47 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/type", keyword: "type", params: { type: schema51.type } };
         if (vErrors === null) {
           vErrors = [err47];
         } else {
@@ -46250,31 +46247,31 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.compression !== void 0) {
-      let data12 = data.compression;
-      if (typeof data12 !== "string") {
-        const err48 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err48];
-        } else {
-          vErrors.push(err48);
+      if (typeof data10 === "string") {
+        if (!formats0(data10)) {
+          const err48 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err48];
+          } else {
+            vErrors.push(err48);
+          }
+          errors++;
         }
-        errors++;
-      }
-      if (!(data12 === "none" || data12 === "gzip")) {
-        const err49 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema438.properties.compression.enum } };
-        if (vErrors === null) {
-          vErrors = [err49];
-        } else {
-          vErrors.push(err49);
+        if (!pattern1.test(data10)) {
+          const err49 = { instancePath: instancePath + "/expires_at", schemaPath: "answer:NullableTime/pattern", keyword: "pattern", params: { hint: "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } };
+          if (vErrors === null) {
+            vErrors = [err49];
+          } else {
+            vErrors.push(err49);
+          }
+          errors++;
         }
-        errors++;
       }
     }
-    if (data.formula_guard !== void 0) {
-      if (typeof data.formula_guard !== "boolean") {
-        const err50 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+    if (data.file_url !== void 0) {
+      let data11 = data.file_url;
+      if (typeof data11 !== "string" && data11 !== null) {
+        const err50 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/type", keyword: "type", params: { type: schema438.properties.file_url.type } };
         if (vErrors === null) {
           vErrors = [err50];
         } else {
@@ -46282,12 +46279,9 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.include !== void 0) {
-      let data14 = data.include;
-      if (Array.isArray(data14)) {
-        if (data14.length > 2) {
-          const err51 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
+      if (typeof data11 === "string") {
+        if (!pattern163.test(data11)) {
+          const err51 = { instancePath: instancePath + "/file_url", schemaPath: "#/properties/file_url/pattern", keyword: "pattern", params: { hint: "an http or https address such as https://example.org/files/1" } };
           if (vErrors === null) {
             vErrors = [err51];
           } else {
@@ -46295,30 +46289,33 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        const len0 = data14.length;
-        for (let i0 = 0; i0 < len0; i0++) {
-          let data15 = data14[i0];
-          if (typeof data15 !== "string") {
-            const err52 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err52];
-            } else {
-              vErrors.push(err52);
-            }
-            errors++;
-          }
-          if (!(data15 === "event_id" || data15 === "properties")) {
-            const err53 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema443.enum } };
-            if (vErrors === null) {
-              vErrors = [err53];
-            } else {
-              vErrors.push(err53);
-            }
-            errors++;
-          }
+      }
+    }
+    if (data.type !== void 0) {
+      let data12 = data.type;
+      if (typeof data12 !== "string") {
+        const err52 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err52];
+        } else {
+          vErrors.push(err52);
         }
-      } else {
-        const err54 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+        errors++;
+      }
+      if (!(data12 === "events" || data12 === "customers" || data12 === "purchases" || data12 === "purchases_state" || data12 === "subscriptions" || data12 === "entitlements")) {
+        const err53 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema438.properties.type.enum } };
+        if (vErrors === null) {
+          vErrors = [err53];
+        } else {
+          vErrors.push(err53);
+        }
+        errors++;
+      }
+    }
+    if (data.format !== void 0) {
+      let data13 = data.format;
+      if (typeof data13 !== "string") {
+        const err54 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err54];
         } else {
@@ -46326,11 +46323,8 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.segment_id !== void 0) {
-      let data16 = data.segment_id;
-      if (typeof data16 !== "string" && data16 !== null) {
-        const err55 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema438.properties.segment_id.type } };
+      if (!(data13 === "csv" || data13 === "json" || data13 === "ndjson" || data13 === "parquet")) {
+        const err55 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema438.properties.format.enum } };
         if (vErrors === null) {
           vErrors = [err55];
         } else {
@@ -46339,10 +46333,10 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.rows_written !== void 0) {
-      let data17 = data.rows_written;
-      if (!(typeof data17 == "number" && (!(data17 % 1) && !isNaN(data17)) && isFinite(data17))) {
-        const err56 = { instancePath: instancePath + "/rows_written", schemaPath: "#/properties/rows_written/type", keyword: "type", params: { type: "integer" } };
+    if (data.compression !== void 0) {
+      let data14 = data.compression;
+      if (typeof data14 !== "string") {
+        const err56 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err56];
         } else {
@@ -46350,97 +46344,185 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (typeof data17 == "number" && isFinite(data17)) {
-        if (data17 > 9007199254740991 || isNaN(data17)) {
-          const err57 = { instancePath: instancePath + "/rows_written", schemaPath: "#/properties/rows_written/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+      if (!(data14 === "none" || data14 === "gzip")) {
+        const err57 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema438.properties.compression.enum } };
+        if (vErrors === null) {
+          vErrors = [err57];
+        } else {
+          vErrors.push(err57);
+        }
+        errors++;
+      }
+    }
+    if (data.formula_guard !== void 0) {
+      if (typeof data.formula_guard !== "boolean") {
+        const err58 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+        if (vErrors === null) {
+          vErrors = [err58];
+        } else {
+          vErrors.push(err58);
+        }
+        errors++;
+      }
+    }
+    if (data.include !== void 0) {
+      let data16 = data.include;
+      if (Array.isArray(data16)) {
+        if (data16.length > 2) {
+          const err59 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
           if (vErrors === null) {
-            vErrors = [err57];
+            vErrors = [err59];
           } else {
-            vErrors.push(err57);
+            vErrors.push(err59);
           }
           errors++;
         }
-        if (data17 < 0 || isNaN(data17)) {
-          const err58 = { instancePath: instancePath + "/rows_written", schemaPath: "#/properties/rows_written/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+        const len0 = data16.length;
+        for (let i0 = 0; i0 < len0; i0++) {
+          let data17 = data16[i0];
+          if (typeof data17 !== "string") {
+            const err60 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err60];
+            } else {
+              vErrors.push(err60);
+            }
+            errors++;
+          }
+          if (!(data17 === "event_id" || data17 === "properties")) {
+            const err61 = { instancePath: instancePath + "/include/" + i0, schemaPath: "answer:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema443.enum } };
+            if (vErrors === null) {
+              vErrors = [err61];
+            } else {
+              vErrors.push(err61);
+            }
+            errors++;
+          }
+        }
+      } else {
+        const err62 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err62];
+        } else {
+          vErrors.push(err62);
+        }
+        errors++;
+      }
+    }
+    if (data.segment_id !== void 0) {
+      let data18 = data.segment_id;
+      if (typeof data18 !== "string" && data18 !== null) {
+        const err63 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema438.properties.segment_id.type } };
+        if (vErrors === null) {
+          vErrors = [err63];
+        } else {
+          vErrors.push(err63);
+        }
+        errors++;
+      }
+    }
+    if (data.rows_written !== void 0) {
+      let data19 = data.rows_written;
+      if (!(typeof data19 == "number" && (!(data19 % 1) && !isNaN(data19)) && isFinite(data19))) {
+        const err64 = { instancePath: instancePath + "/rows_written", schemaPath: "#/properties/rows_written/type", keyword: "type", params: { type: "integer" } };
+        if (vErrors === null) {
+          vErrors = [err64];
+        } else {
+          vErrors.push(err64);
+        }
+        errors++;
+      }
+      if (typeof data19 == "number" && isFinite(data19)) {
+        if (data19 > 9007199254740991 || isNaN(data19)) {
+          const err65 = { instancePath: instancePath + "/rows_written", schemaPath: "#/properties/rows_written/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err58];
+            vErrors = [err65];
           } else {
-            vErrors.push(err58);
+            vErrors.push(err65);
+          }
+          errors++;
+        }
+        if (data19 < 0 || isNaN(data19)) {
+          const err66 = { instancePath: instancePath + "/rows_written", schemaPath: "#/properties/rows_written/minimum", keyword: "minimum", params: { comparison: ">=", limit: 0 } };
+          if (vErrors === null) {
+            vErrors = [err66];
+          } else {
+            vErrors.push(err66);
           }
           errors++;
         }
       }
     }
     if (data.error !== void 0) {
-      let data18 = data.error;
-      if (!(data18 && typeof data18 == "object" && !Array.isArray(data18)) && data18 !== null) {
-        const err59 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema444.type } };
+      let data20 = data.error;
+      if (!(data20 && typeof data20 == "object" && !Array.isArray(data20)) && data20 !== null) {
+        const err67 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/type", keyword: "type", params: { type: schema444.type } };
         if (vErrors === null) {
-          vErrors = [err59];
+          vErrors = [err67];
         } else {
-          vErrors.push(err59);
+          vErrors.push(err67);
         }
         errors++;
       }
-      if (data18 && typeof data18 == "object" && !Array.isArray(data18)) {
-        if (data18.code === void 0) {
-          const err60 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/required", keyword: "required", params: { missingProperty: "code" } };
+      if (data20 && typeof data20 == "object" && !Array.isArray(data20)) {
+        if (data20.code === void 0) {
+          const err68 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/required", keyword: "required", params: { missingProperty: "code" } };
           if (vErrors === null) {
-            vErrors = [err60];
+            vErrors = [err68];
           } else {
-            vErrors.push(err60);
+            vErrors.push(err68);
           }
           errors++;
         }
-        if (data18.message === void 0) {
-          const err61 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/required", keyword: "required", params: { missingProperty: "message" } };
+        if (data20.message === void 0) {
+          const err69 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/required", keyword: "required", params: { missingProperty: "message" } };
           if (vErrors === null) {
-            vErrors = [err61];
+            vErrors = [err69];
           } else {
-            vErrors.push(err61);
+            vErrors.push(err69);
           }
           errors++;
         }
-        for (const key1 in data18) {
+        for (const key1 in data20) {
           if (!(key1 === "code" || key1 === "message")) {
-            const err62 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            const err70 = { instancePath: instancePath + "/error", schemaPath: "answer:ExportFailure/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
             if (vErrors === null) {
-              vErrors = [err62];
+              vErrors = [err70];
             } else {
-              vErrors.push(err62);
+              vErrors.push(err70);
             }
             errors++;
           }
         }
-        if (data18.code !== void 0) {
-          let data19 = data18.code;
-          if (typeof data19 === "string") {
-            if (!pattern2.test(data19)) {
-              const err63 = { instancePath: instancePath + "/error/code", schemaPath: "answer:ExportFailure/properties/code/pattern", keyword: "pattern", params: { hint: "a code of lower-case letters, digits and '_', such as not_found" } };
+        if (data20.code !== void 0) {
+          let data21 = data20.code;
+          if (typeof data21 === "string") {
+            if (!pattern2.test(data21)) {
+              const err71 = { instancePath: instancePath + "/error/code", schemaPath: "answer:ExportFailure/properties/code/pattern", keyword: "pattern", params: { hint: "a code of lower-case letters, digits and '_', such as not_found" } };
               if (vErrors === null) {
-                vErrors = [err63];
+                vErrors = [err71];
               } else {
-                vErrors.push(err63);
+                vErrors.push(err71);
               }
               errors++;
             }
           } else {
-            const err64 = { instancePath: instancePath + "/error/code", schemaPath: "answer:ExportFailure/properties/code/type", keyword: "type", params: { type: "string" } };
+            const err72 = { instancePath: instancePath + "/error/code", schemaPath: "answer:ExportFailure/properties/code/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err64];
+              vErrors = [err72];
             } else {
-              vErrors.push(err64);
+              vErrors.push(err72);
             }
             errors++;
           }
         }
-        if (data18.message !== void 0) {
-          if (typeof data18.message !== "string") {
-            const err65 = { instancePath: instancePath + "/error/message", schemaPath: "answer:ExportFailure/properties/message/type", keyword: "type", params: { type: "string" } };
+        if (data20.message !== void 0) {
+          if (typeof data20.message !== "string") {
+            const err73 = { instancePath: instancePath + "/error/message", schemaPath: "answer:ExportFailure/properties/message/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err65];
+              vErrors = [err73];
             } else {
-              vErrors.push(err65);
+              vErrors.push(err73);
             }
             errors++;
           }
@@ -46454,11 +46536,11 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
       }
     }
   } else {
-    const err66 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err74 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err66];
+      vErrors = [err74];
     } else {
-      vErrors.push(err66);
+      vErrors.push(err74);
     }
     errors++;
   }
@@ -46466,7 +46548,7 @@ function validate264(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var v4CreateExportBody = validate267;
-var schema449 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
+var schema449 = { "type": "object", "additionalProperties": false, "properties": { "from_timestamp": { "type": "string", "format": "date-time" }, "to_timestamp": { "type": "string", "format": "date-time" }, "updated_from": { "type": "string", "format": "date-time" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"], "default": "events" }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"], "default": "csv" }, "platform": { "type": ["string", "null"], "enum": ["iOS", "Android", "Stripe", null], "default": null }, "segment_id": { "type": ["string", "null"], "default": null, "format": "text" }, "compression": { "type": "string", "enum": ["none", "gzip"], "default": "none" }, "formula_guard": { "type": "boolean", "default": false }, "include": { "type": "array", "maxItems": 2, "default": [], "if": { "maxItems": 2 }, "then": { "items": { "$ref": "input:IncludedColumn" } } } }, "$id": "input:ExportInput" };
 var schema450 = { "type": "string", "enum": ["event_id", "properties"], "$id": "input:IncludedColumn" };
 function validate268(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -46549,28 +46631,31 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    let data2 = data.type;
-    if (typeof data2 !== "string") {
-      const err5 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
-      if (vErrors === null) {
-        vErrors = [err5];
+    if (data.updated_from !== void 0) {
+      let data2 = data.updated_from;
+      if (typeof data2 === "string") {
+        if (!formats0(data2)) {
+          const err5 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/format", keyword: "format", params: { format: "date-time" } };
+          if (vErrors === null) {
+            vErrors = [err5];
+          } else {
+            vErrors.push(err5);
+          }
+          errors++;
+        }
       } else {
-        vErrors.push(err5);
+        const err6 = { instancePath: instancePath + "/updated_from", schemaPath: "#/properties/updated_from/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err6];
+        } else {
+          vErrors.push(err6);
+        }
+        errors++;
       }
-      errors++;
     }
-    if (!(data2 === "events" || data2 === "customers" || data2 === "purchases" || data2 === "purchases_state" || data2 === "subscriptions" || data2 === "entitlements")) {
-      const err6 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema449.properties.type.enum } };
-      if (vErrors === null) {
-        vErrors = [err6];
-      } else {
-        vErrors.push(err6);
-      }
-      errors++;
-    }
-    let data3 = data.format;
+    let data3 = data.type;
     if (typeof data3 !== "string") {
-      const err7 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
+      const err7 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err7];
       } else {
@@ -46578,8 +46663,8 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data3 === "csv" || data3 === "json" || data3 === "ndjson" || data3 === "parquet")) {
-      const err8 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema449.properties.format.enum } };
+    if (!(data3 === "events" || data3 === "customers" || data3 === "purchases" || data3 === "purchases_state" || data3 === "subscriptions" || data3 === "entitlements")) {
+      const err8 = { instancePath: instancePath + "/type", schemaPath: "#/properties/type/enum", keyword: "enum", params: { allowedValues: schema449.properties.type.enum } };
       if (vErrors === null) {
         vErrors = [err8];
       } else {
@@ -46587,9 +46672,9 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data4 = data.platform;
-    if (typeof data4 !== "string" && data4 !== null) {
-      const err9 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema449.properties.platform.type } };
+    let data4 = data.format;
+    if (typeof data4 !== "string") {
+      const err9 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err9];
       } else {
@@ -46597,8 +46682,8 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data4 === "iOS" || data4 === "Android" || data4 === "Stripe" || data4 === null)) {
-      const err10 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema449.properties.platform.enum } };
+    if (!(data4 === "csv" || data4 === "json" || data4 === "ndjson" || data4 === "parquet")) {
+      const err10 = { instancePath: instancePath + "/format", schemaPath: "#/properties/format/enum", keyword: "enum", params: { allowedValues: schema449.properties.format.enum } };
       if (vErrors === null) {
         vErrors = [err10];
       } else {
@@ -46606,9 +46691,9 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data5 = data.segment_id;
+    let data5 = data.platform;
     if (typeof data5 !== "string" && data5 !== null) {
-      const err11 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema449.properties.segment_id.type } };
+      const err11 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/type", keyword: "type", params: { type: schema449.properties.platform.type } };
       if (vErrors === null) {
         vErrors = [err11];
       } else {
@@ -46616,20 +46701,18 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (typeof data5 === "string") {
-      if (!formats4(data5)) {
-        const err12 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/format", keyword: "format", params: { format: "text" } };
-        if (vErrors === null) {
-          vErrors = [err12];
-        } else {
-          vErrors.push(err12);
-        }
-        errors++;
+    if (!(data5 === "iOS" || data5 === "Android" || data5 === "Stripe" || data5 === null)) {
+      const err12 = { instancePath: instancePath + "/platform", schemaPath: "#/properties/platform/enum", keyword: "enum", params: { allowedValues: schema449.properties.platform.enum } };
+      if (vErrors === null) {
+        vErrors = [err12];
+      } else {
+        vErrors.push(err12);
       }
+      errors++;
     }
-    let data6 = data.compression;
-    if (typeof data6 !== "string") {
-      const err13 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/type", keyword: "type", params: { type: "string" } };
+    let data6 = data.segment_id;
+    if (typeof data6 !== "string" && data6 !== null) {
+      const err13 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/type", keyword: "type", params: { type: schema449.properties.segment_id.type } };
       if (vErrors === null) {
         vErrors = [err13];
       } else {
@@ -46637,17 +46720,20 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (!(data6 === "none" || data6 === "gzip")) {
-      const err14 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema449.properties.compression.enum } };
-      if (vErrors === null) {
-        vErrors = [err14];
-      } else {
-        vErrors.push(err14);
+    if (typeof data6 === "string") {
+      if (!formats4(data6)) {
+        const err14 = { instancePath: instancePath + "/segment_id", schemaPath: "#/properties/segment_id/format", keyword: "format", params: { format: "text" } };
+        if (vErrors === null) {
+          vErrors = [err14];
+        } else {
+          vErrors.push(err14);
+        }
+        errors++;
       }
-      errors++;
     }
-    if (typeof data.formula_guard !== "boolean") {
-      const err15 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+    let data7 = data.compression;
+    if (typeof data7 !== "string") {
+      const err15 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/type", keyword: "type", params: { type: "string" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -46655,80 +46741,79 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    let data8 = data.include;
-    const _errs20 = errors;
+    if (!(data7 === "none" || data7 === "gzip")) {
+      const err16 = { instancePath: instancePath + "/compression", schemaPath: "#/properties/compression/enum", keyword: "enum", params: { allowedValues: schema449.properties.compression.enum } };
+      if (vErrors === null) {
+        vErrors = [err16];
+      } else {
+        vErrors.push(err16);
+      }
+      errors++;
+    }
+    if (typeof data.formula_guard !== "boolean") {
+      const err17 = { instancePath: instancePath + "/formula_guard", schemaPath: "#/properties/formula_guard/type", keyword: "type", params: { type: "boolean" } };
+      if (vErrors === null) {
+        vErrors = [err17];
+      } else {
+        vErrors.push(err17);
+      }
+      errors++;
+    }
+    let data9 = data.include;
+    const _errs22 = errors;
     let valid1 = true;
-    const _errs21 = errors;
-    if (Array.isArray(data8)) {
-      if (data8.length > 2) {
-        const err16 = {};
+    const _errs23 = errors;
+    if (Array.isArray(data9)) {
+      if (data9.length > 2) {
+        const err18 = {};
         if (vErrors === null) {
-          vErrors = [err16];
+          vErrors = [err18];
         } else {
-          vErrors.push(err16);
+          vErrors.push(err18);
         }
         errors++;
       }
     }
-    var _valid0 = _errs21 === errors;
-    errors = _errs20;
+    var _valid0 = _errs23 === errors;
+    errors = _errs22;
     if (vErrors !== null) {
-      if (_errs20) {
-        vErrors.length = _errs20;
+      if (_errs22) {
+        vErrors.length = _errs22;
       } else {
         vErrors = null;
       }
     }
     if (_valid0) {
-      const _errs22 = errors;
-      if (Array.isArray(data8)) {
-        const len0 = data8.length;
+      const _errs24 = errors;
+      if (Array.isArray(data9)) {
+        const len0 = data9.length;
         for (let i0 = 0; i0 < len0; i0++) {
-          let data9 = data8[i0];
-          if (typeof data9 !== "string") {
-            const err17 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/type", keyword: "type", params: { type: "string" } };
+          let data10 = data9[i0];
+          if (typeof data10 !== "string") {
+            const err19 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err17];
+              vErrors = [err19];
             } else {
-              vErrors.push(err17);
+              vErrors.push(err19);
             }
             errors++;
           }
-          if (!(data9 === "event_id" || data9 === "properties")) {
-            const err18 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
+          if (!(data10 === "event_id" || data10 === "properties")) {
+            const err20 = { instancePath: instancePath + "/include/" + i0, schemaPath: "input:IncludedColumn/enum", keyword: "enum", params: { allowedValues: schema450.enum } };
             if (vErrors === null) {
-              vErrors = [err18];
+              vErrors = [err20];
             } else {
-              vErrors.push(err18);
+              vErrors.push(err20);
             }
             errors++;
           }
         }
       }
-      var _valid0 = _errs22 === errors;
+      var _valid0 = _errs24 === errors;
       valid1 = _valid0;
     }
     if (!valid1) {
-      const err19 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/if", keyword: "if", params: { failingKeyword: "then" } };
-      if (vErrors === null) {
-        vErrors = [err19];
-      } else {
-        vErrors.push(err19);
-      }
-      errors++;
-    }
-    if (Array.isArray(data8)) {
-      if (data8.length > 2) {
-        const err20 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
-        if (vErrors === null) {
-          vErrors = [err20];
-        } else {
-          vErrors.push(err20);
-        }
-        errors++;
-      }
-    } else {
-      const err21 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+      const err21 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/if", keyword: "if", params: { failingKeyword: "then" } };
       if (vErrors === null) {
         vErrors = [err21];
       } else {
@@ -46736,12 +46821,31 @@ function validate268(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-  } else {
-    const err22 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
-    if (vErrors === null) {
-      vErrors = [err22];
+    if (Array.isArray(data9)) {
+      if (data9.length > 2) {
+        const err22 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/maxItems", keyword: "maxItems", params: { limit: 2 } };
+        if (vErrors === null) {
+          vErrors = [err22];
+        } else {
+          vErrors.push(err22);
+        }
+        errors++;
+      }
     } else {
-      vErrors.push(err22);
+      const err23 = { instancePath: instancePath + "/include", schemaPath: "#/properties/include/type", keyword: "type", params: { type: "array" } };
+      if (vErrors === null) {
+        vErrors = [err23];
+      } else {
+        vErrors.push(err23);
+      }
+      errors++;
+    }
+  } else {
+    const err24 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    if (vErrors === null) {
+      vErrors = [err24];
+    } else {
+      vErrors.push(err24);
     }
     errors++;
   }
@@ -47029,8 +47133,8 @@ var answerScheduledReportList = validate273;
 var schema457 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/scheduled-reports"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:ScheduledReport" } }, "has_more": { "$ref": "answer:HasMore" } }, "$id": "answer:ScheduledReportList" };
 var schema459 = { "type": "object", "required": ["object", "id", "url", "report_name", "send_at", "included_range_days", "status", "environment", "destinations", "runs", "created_at", "updated_at", "timezone", "cadence", "weekday", "day_of_month", "missed", "on_dst_gap", "on_dst_overlap", "format", "formula_guard", "type", "include"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+$", "x-hint": "a path such as /v4/scheduled-reports/a1" }, "report_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "send_at": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):(00|30)$", "x-hint": "a time of day at a full or half hour such as 09:00 or 09:30" }, "included_range_days": { "type": "integer", "minimum": 1, "maximum": 31 }, "status": { "type": "string", "enum": ["draft", "active"] }, "environment": { "type": "string", "enum": ["sandbox", "production"] }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ReportDestination" } }, "runs": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "timezone": { "type": "string" }, "cadence": { "type": "string", "enum": ["daily", "weekly", "monthly"] }, "weekday": { "type": ["string", "null"], "enum": ["monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", null] }, "day_of_month": { "type": ["integer", "null"], "minimum": 1, "maximum": 31 }, "missed": { "type": "string", "enum": ["once", "all", "skip"] }, "on_dst_gap": { "type": "string", "enum": ["shift", "skip"] }, "on_dst_overlap": { "type": "string", "enum": ["first", "both"] }, "format": { "type": "string", "enum": ["csv", "json", "ndjson", "parquet"] }, "formula_guard": { "type": "boolean" }, "type": { "type": "string", "enum": ["events", "customers", "purchases", "purchases_state", "subscriptions", "entitlements"] }, "include": { "type": "array", "maxItems": 2, "items": { "$ref": "answer:IncludedColumn" } } }, "$id": "answer:ScheduledReport" };
 var schema460 = { "type": "object", "required": ["type", "id", "label"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["target_integration"] }, "id": { "type": "string", "minLength": 1 }, "label": { "type": "string", "maxLength": 255 } }, "$id": "answer:ReportDestination" };
-var pattern165 = new RegExp("^/v4/scheduled-reports/.+$", "u");
-var pattern166 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
+var pattern167 = new RegExp("^/v4/scheduled-reports/.+$", "u");
+var pattern168 = new RegExp("^([01][0-9]|2[0-3]):(00|30)$", "u");
 function validate274(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -47300,7 +47404,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern165.test(data2)) {
+        if (!pattern167.test(data2)) {
           const err28 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -47353,7 +47457,7 @@ function validate274(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.send_at !== void 0) {
       let data4 = data.send_at;
       if (typeof data4 === "string") {
-        if (!pattern166.test(data4)) {
+        if (!pattern168.test(data4)) {
           const err33 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err33];
@@ -48333,7 +48437,7 @@ function validate278(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern166.test(data1)) {
+        if (!pattern168.test(data1)) {
           const err12 = { instancePath: instancePath + "/send_at", schemaPath: "#/properties/send_at/pattern", keyword: "pattern", params: { hint: "a time of day at a full or half hour such as 09:00 or 09:30" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -49295,7 +49399,7 @@ function validate281(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerReportOperation = validate282;
 var schema475 = { "type": "object", "required": ["object", "url", "message", "run_id"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["operation"] }, "url": { "type": "string", "pattern": "^/v4/scheduled-reports/.+/runs$", "x-hint": "a path such as /v4/scheduled-reports/a1/runs" }, "message": { "type": "string" }, "run_id": { "type": "string" } }, "$id": "answer:ReportOperation" };
-var pattern171 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
+var pattern173 = new RegExp("^/v4/scheduled-reports/.+/runs$", "u");
 function validate282(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -49372,7 +49476,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern171.test(data1)) {
+        if (!pattern173.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -49427,7 +49531,7 @@ function validate282(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerScheduledReportRunList = validate283;
 var schema478 = { "type": "object", "required": ["object", "id", "url", "report_id", "kind", "slot", "window_from", "window_to", "status", "outcome", "reason", "late_by_seconds", "export_id", "rows", "resends", "destinations", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["scheduled_report_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/scheduled-report-runs/.+$", "x-hint": "a path such as /v4/scheduled-report-runs/a1" }, "report_id": { "type": "string", "minLength": 1 }, "kind": { "type": "string", "enum": ["scheduled", "test"] }, "slot": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "window_from": { "$ref": "answer:NullableTime" }, "window_to": { "$ref": "answer:NullableTime" }, "status": { "type": "string", "enum": ["pending", "running", "finished"] }, "outcome": { "type": ["string", "null"], "enum": ["delivered", "empty", "withheld", "failed", "skipped", null] }, "reason": { "type": ["string", "null"] }, "late_by_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "export_id": { "type": ["string", "null"] }, "rows": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "resends": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "destinations": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:ScheduledReportRunDestination" } }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRun" };
-var pattern173 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
+var pattern175 = new RegExp("^/v4/scheduled-report-runs/.+$", "u");
 var schema481 = { "type": "object", "required": ["id", "label", "status", "reason", "attempts", "error", "next_attempt_at", "delivered_at"], "additionalProperties": false, "properties": { "id": { "type": "string", "minLength": 1 }, "label": { "type": "string" }, "status": { "type": "string", "enum": ["pending", "delivered", "withheld", "failed"] }, "reason": { "type": ["string", "null"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:ScheduledReportRunDestination" };
 function validate285(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -49936,7 +50040,7 @@ function validate284(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern173.test(data2)) {
+        if (!pattern175.test(data2)) {
           const err24 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-report-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -50468,7 +50572,7 @@ function validate283(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern171.test(data1)) {
+        if (!pattern173.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/scheduled-reports/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -51037,7 +51141,7 @@ var schema494 = { "type": "object", "required": ["object", "url", "data", "has_m
 var schema496 = { "type": "object", "required": ["object", "id", "url", "title", "integration", "target_platform", "active", "created_at", "updated_at", "last_delivery_at", "last_error_at", "last_error_message", "delivery_error_count", "held", "held_since", "lag_seconds", "next_probe_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+$", "x-hint": "a path such as /v4/integrations/a1" }, "title": { "type": "string" }, "integration": { "type": "string" }, "target_platform": { "$ref": "answer:IntegrationPlatform" }, "active": { "$ref": "answer:IntegrationActive" }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "last_delivery_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "delivery_error_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "held": { "type": "integer", "minimum": 0, "maximum": 1e4 }, "held_since": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" }, "lag_seconds": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "next_probe_at": { "type": ["string", "null"], "format": "date-time", "pattern": "^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}Z$", "x-hint": "a UTC time in whole seconds such as 2026-03-01T09:00:00Z" } }, "$id": "answer:Integration" };
 var schema497 = { "type": "string", "enum": ["iOS", "Android", "Stripe"], "$id": "answer:IntegrationPlatform" };
 var schema498 = { "type": "integer", "enum": [0, 1, 2], "minimum": -9007199254740991, "maximum": 9007199254740991, "$id": "answer:IntegrationActive" };
-var pattern184 = new RegExp("^/v4/integrations/.+$", "u");
+var pattern186 = new RegExp("^/v4/integrations/.+$", "u");
 function validate292(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -51253,7 +51357,7 @@ function validate292(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern184.test(data2)) {
+        if (!pattern186.test(data2)) {
           const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -52444,10 +52548,10 @@ function validate301(data, { instancePath = "", parentData, parentDataProperty, 
 var answerIntegrationConfig = validate302;
 var schema516 = { "type": "object", "required": ["object", "url", "integration_id", "integration", "settings", "events", "event_mapping", "revenue", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_config"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/config$", "x-hint": "a path such as /v4/integrations/a1/config" }, "integration_id": { "type": "string", "minLength": 1 }, "integration": { "$ref": "answer:ProviderSlug" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "events": { "$ref": "answer:SelectedEvents" }, "event_mapping": { "$ref": "answer:EventMapping" }, "revenue": { "type": "string", "enum": ["price", "proceeds"] }, "updated_at": { "$ref": "answer:NullableTime" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:IntegrationConfig" };
 var schema518 = { "type": ["array", "null"], "maxItems": 500, "items": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(\\*|[a-z0-9][a-z0-9_.-]*)$", "x-hint": "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, "$id": "answer:SelectedEvents" };
-var pattern192 = new RegExp("^/v4/integrations/.+/config$", "u");
-var pattern193 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
-var pattern194 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern196 = new RegExp("^whsec_", "u");
+var pattern194 = new RegExp("^/v4/integrations/.+/config$", "u");
+var pattern195 = new RegExp("^(\\*|[a-z0-9][a-z0-9_.-]*)$", "u");
+var pattern196 = new RegExp("^[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern198 = new RegExp("^whsec_", "u");
 function validate302(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -52569,7 +52673,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern192.test(data1)) {
+        if (!pattern194.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/config" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -52709,7 +52813,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern193.test(data6)) {
+            if (!pattern195.test(data6)) {
               const err25 = { instancePath: instancePath + "/events/" + i0, schemaPath: "answer:SelectedEvents/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
               if (vErrors === null) {
                 vErrors = [err25];
@@ -52763,7 +52867,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern194.test(key2)) {
+            if (!pattern196.test(key2)) {
               const err30 = { instancePath: instancePath + "/event_mapping", schemaPath: "answer:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err30];
@@ -52889,7 +52993,7 @@ function validate302(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data11 = data.generated_signing_secret;
       if (typeof data11 === "string") {
-        if (!pattern196.test(data11)) {
+        if (!pattern198.test(data11)) {
           const err42 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err42];
@@ -53064,7 +53168,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern193.test(data2)) {
+              if (!pattern195.test(data2)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:SelectedEvents/then/items/pattern", keyword: "pattern", params: { hint: "* or an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -53150,7 +53254,7 @@ function validate304(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (!pattern194.test(key2)) {
+            if (!pattern196.test(key2)) {
               const err19 = { instancePath: instancePath + "/event_mapping", schemaPath: "input:EventMapping/propertyNames/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" }, propertyName: key2 };
               if (vErrors === null) {
                 vErrors = [err19];
@@ -53273,7 +53377,7 @@ function validate303(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerIntegrationTest = validate306;
 var schema526 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_test"] }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/test$", "x-hint": "a path such as /v4/integrations/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:IntegrationTest" };
-var pattern199 = new RegExp("^/v4/integrations/.+/test$", "u");
+var pattern201 = new RegExp("^/v4/integrations/.+/test$", "u");
 function validate306(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -53368,7 +53472,7 @@ function validate306(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern199.test(data1)) {
+        if (!pattern201.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -53535,7 +53639,7 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!pattern194.test(data0)) {
+      if (!pattern196.test(data0)) {
         const err4 = { instancePath: instancePath + "/event", schemaPath: "input:IntegrationTestInput/properties/event/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
         if (vErrors === null) {
           vErrors = [err4];
@@ -53566,10 +53670,10 @@ function validate307(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerIntegrationDeliveryList = validate308;
-var pattern201 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
+var pattern203 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
 var schema531 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
 var schema532 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
-var pattern202 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
+var pattern204 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
 var schema533 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate310(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -54010,7 +54114,7 @@ function validate309(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern202.test(data2)) {
+        if (!pattern204.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -54426,7 +54530,7 @@ function validate308(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern201.test(data1)) {
+        if (!pattern203.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55036,7 +55140,7 @@ function validate314(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern201.test(data1)) {
+        if (!pattern203.test(data1)) {
           const err8 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/integrations/a1/deliveries" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -55273,7 +55377,7 @@ function validate316(data, { instancePath = "", parentData, parentDataProperty, 
                 }
                 errors++;
               }
-              if (!pattern194.test(data3)) {
+              if (!pattern196.test(data3)) {
                 const err11 = { instancePath: instancePath + "/events/" + i0, schemaPath: "input:EventTypeName/pattern", keyword: "pattern", params: { hint: "an event type of lower-case letters, digits, '_', '.' and '-', such as trial_started" } };
                 if (vErrors === null) {
                   vErrors = [err11];
@@ -55433,13 +55537,13 @@ var answerAutomationList = validate318;
 var schema546 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/automations"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Automation" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AutomationList" };
 var schema548 = { "type": "object", "required": ["object", "id", "url", "name", "caption", "status", "data", "version"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationUrl" }, "name": { "type": "string", "minLength": 1, "maxLength": 255 }, "caption": { "type": "string", "maxLength": 1024 }, "status": { "$ref": "answer:AutomationStatus" }, "data": { "$ref": "answer:AutomationData" }, "version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 } }, "$id": "answer:Automation" };
 var schema550 = { "type": "string", "enum": ["active", "inactive", "paused"], "$id": "answer:AutomationStatus" };
-var pattern210 = new RegExp("^/v4/automations/.+$", "u");
+var pattern212 = new RegExp("^/v4/automations/.+$", "u");
 var schema551 = { "type": "object", "required": ["type", "platform", "initiators", "actions", "segments", "reentry"], "additionalProperties": false, "properties": { "type": { "type": "string", "enum": ["event"] }, "platform": { "$ref": "answer:AutomationPlatform" }, "initiators": { "type": "array", "items": { "$ref": "answer:AutomationInitiator" } }, "actions": { "type": "object", "additionalProperties": false, "properties": { "push": { "type": "string" }, "screen": { "type": "string" } } }, "segments": { "type": ["string", "null"] }, "steps": { "type": "array", "items": { "$ref": "answer:AutomationStep" } }, "frequency": { "type": "object", "required": ["max_runs_per_user", "per"], "additionalProperties": false, "properties": { "max_runs_per_user": { "type": "integer", "minimum": 1, "maximum": 1e3 }, "per": { "type": "string", "enum": ["hour", "day", "week", "month", "lifetime"] } } }, "reentry": { "type": "boolean" } }, "$id": "answer:AutomationData" };
 var schema552 = { "type": ["string", "null"], "enum": ["iOS", "Android", null], "$id": "answer:AutomationPlatform" };
 var schema553 = { "type": "object", "required": ["uid", "type"], "additionalProperties": false, "properties": { "uid": { "type": "string", "minLength": 1, "maxLength": 100 }, "type": { "type": "string", "enum": ["event"] } }, "$id": "answer:AutomationInitiator" };
 var schema555 = { "type": "object", "required": ["id", "type", "duration"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["delay"] }, "duration": { "$ref": "answer:AutomationDuration" } }, "$id": "answer:AutomationDelayStep" };
-var pattern211 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
-var pattern212 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
+var pattern213 = new RegExp("^[a-zA-Z0-9_-]+$", "u");
+var pattern214 = new RegExp("^P(?=.)([0-9]{1,5}W|([0-9]{1,3}Y)?([0-9]{1,4}M)?([0-9]{1,6}D)?(T(?=.)([0-9]{1,7}H)?([0-9]{1,8}M)?([0-9]{1,9}S)?)?)$", "u");
 function validate322(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55504,7 +55608,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -55565,7 +55669,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err12 = { instancePath: instancePath + "/duration", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -55597,7 +55701,7 @@ function validate322(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema558 = { "type": "object", "required": ["id", "type", "time", "timezone"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["wait_until"] }, "time": { "type": "string", "pattern": "^([01][0-9]|2[0-3]):[0-5][0-9]$", "x-hint": "a time of day such as 09:45" }, "timezone": { "type": "string", "minLength": 1, "maxLength": 64 } }, "$id": "answer:AutomationWaitUntilStep" };
-var pattern214 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
+var pattern216 = new RegExp("^([01][0-9]|2[0-3]):[0-5][0-9]$", "u");
 function validate323(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -55671,7 +55775,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -55714,7 +55818,7 @@ function validate323(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.time !== void 0) {
       let data2 = data.time;
       if (typeof data2 === "string") {
-        if (!pattern214.test(data2)) {
+        if (!pattern216.test(data2)) {
           const err11 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err11];
@@ -55884,7 +55988,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56052,7 +56156,7 @@ function validate324(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data4)) {
+        if (!pattern214.test(data4)) {
           const err22 = { instancePath: instancePath + "/timeout", schemaPath: "answer:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err22];
@@ -56274,7 +56378,7 @@ function validate327(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56432,7 +56536,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56516,7 +56620,7 @@ function validate332(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var schema570 = { "type": "object", "required": ["id", "type", "subject", "text"], "additionalProperties": false, "properties": { "id": { "$ref": "answer:AutomationStepId" }, "type": { "type": "string", "enum": ["email"] }, "to": { "type": "string", "minLength": 3, "maxLength": 254, "pattern": "^[^\\s@]+@[^\\s@]+$", "x-hint": "an e-mail address such as ada@example.org" }, "subject": { "type": "string", "minLength": 1, "maxLength": 255 }, "text": { "type": "string", "minLength": 1, "maxLength": 2e4 } }, "$id": "answer:AutomationEmailStep" };
-var pattern220 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
+var pattern222 = new RegExp("^[^\\s@]+@[^\\s@]+$", "u");
 function validate333(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -56590,7 +56694,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -56651,7 +56755,7 @@ function validate333(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern220.test(data2)) {
+        if (!pattern222.test(data2)) {
           const err13 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -56809,7 +56913,7 @@ function validate334(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -56957,7 +57061,7 @@ function validate335(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -57114,7 +57218,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57215,7 +57319,7 @@ function validate336(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data3)) {
+        if (!pattern214.test(data3)) {
           const err17 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -57312,7 +57416,7 @@ function validate337(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -57464,7 +57568,7 @@ function validate338(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err5 = { instancePath: instancePath + "/id", schemaPath: "answer:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err5];
@@ -58158,7 +58262,7 @@ function validate319(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern210.test(data2)) {
+        if (!pattern212.test(data2)) {
           const err13 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -58557,7 +58661,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -58627,7 +58731,7 @@ function validate357(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data2)) {
+        if (!pattern214.test(data2)) {
           const err14 = { instancePath: instancePath + "/duration", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err14];
@@ -58741,7 +58845,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -58793,7 +58897,7 @@ function validate358(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern214.test(data2)) {
+        if (!pattern216.test(data2)) {
           const err13 = { instancePath: instancePath + "/time", schemaPath: "#/properties/time/pattern", keyword: "pattern", params: { hint: "a time of day such as 09:45" } };
           if (vErrors === null) {
             vErrors = [err13];
@@ -59020,7 +59124,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59254,7 +59358,7 @@ function validate359(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data4)) {
+        if (!pattern214.test(data4)) {
           const err28 = { instancePath: instancePath + "/timeout", schemaPath: "input:AutomationDuration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err28];
@@ -59365,7 +59469,7 @@ function validate362(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59571,7 +59675,7 @@ function validate366(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -59746,7 +59850,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -59816,7 +59920,7 @@ function validate367(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern220.test(data2)) {
+        if (!pattern222.test(data2)) {
           const err15 = { instancePath: instancePath + "/to", schemaPath: "#/properties/to/pattern", keyword: "pattern", params: { hint: "an e-mail address such as ada@example.org" } };
           if (vErrors === null) {
             vErrors = [err15];
@@ -60001,7 +60105,7 @@ function validate368(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60167,7 +60271,7 @@ function validate369(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err7 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -60342,7 +60446,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60461,7 +60565,7 @@ function validate370(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data3)) {
+        if (!pattern214.test(data3)) {
           const err20 = { instancePath: instancePath + "/duration", schemaPath: "#/properties/duration/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -60567,7 +60671,7 @@ function validate371(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err8 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -60746,7 +60850,7 @@ function validate372(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern211.test(data0)) {
+        if (!pattern213.test(data0)) {
           const err6 = { instancePath: instancePath + "/id", schemaPath: "input:AutomationStepId/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '_' and '-', such as remind" } };
           if (vErrors === null) {
             vErrors = [err6];
@@ -61750,7 +61854,7 @@ function validate388(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerAutomationBacktest = validate389;
 var schema618 = { "type": "object", "required": ["object", "url", "from", "to", "events", "runs_started", "users", "skipped", "steps"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_backtest"] }, "url": { "type": "string", "pattern": "^/v4/automations/.+/backtest$", "x-hint": "a path such as /v4/automations/a1/backtest" }, "from": { "$ref": "answer:Time" }, "to": { "$ref": "answer:Time" }, "events": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "runs_started": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "users": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "skipped": { "type": "object", "required": ["no_user", "automation_paused", "platform_mismatch", "segment_mismatch", "already_running", "frequency_capped"], "additionalProperties": false, "properties": { "no_user": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "automation_paused": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "platform_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "segment_mismatch": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "already_running": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "frequency_capped": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "steps": { "type": "object", "additionalProperties": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 } } }, "$id": "answer:AutomationBacktest" };
-var pattern244 = new RegExp("^/v4/automations/.+/backtest$", "u");
+var pattern246 = new RegExp("^/v4/automations/.+/backtest$", "u");
 function validate389(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -61872,7 +61976,7 @@ function validate389(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern244.test(data1)) {
+        if (!pattern246.test(data1)) {
           const err12 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/backtest" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -62485,11 +62589,11 @@ function validate390(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAutomationRunList = validate394;
-var pattern247 = new RegExp("^/v4/automations/.+/runs$", "u");
+var pattern249 = new RegExp("^/v4/automations/.+/runs$", "u");
 var schema625 = { "type": "object", "required": ["object", "id", "url", "automation_id", "automation_version", "user_id", "event", "status", "reason", "current_step", "due_at", "replay_of", "created_at", "started_at", "finished_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["automation_run"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:AutomationRunUrl" }, "automation_id": { "type": "string", "minLength": 1 }, "automation_version": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "user_id": { "type": ["string", "null"] }, "event": { "$ref": "answer:AutomationRunEvent" }, "status": { "$ref": "answer:AutomationRunStatus" }, "reason": { "$ref": "answer:AutomationRunReason" }, "current_step": { "type": ["string", "null"] }, "due_at": { "$ref": "answer:NullableTime" }, "replay_of": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "started_at": { "$ref": "answer:NullableTime" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AutomationRun" };
 var schema629 = { "type": "string", "enum": ["pending", "running", "waiting", "succeeded", "failed", "cancelled", "skipped"], "$id": "answer:AutomationRunStatus" };
 var schema630 = { "type": ["string", "null"], "$id": "answer:AutomationRunReason" };
-var pattern248 = new RegExp("^/v4/automation-runs/.+$", "u");
+var pattern250 = new RegExp("^/v4/automation-runs/.+$", "u");
 function validate396(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -62817,7 +62921,7 @@ function validate395(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern248.test(data2)) {
+        if (!pattern250.test(data2)) {
           const err20 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -63180,7 +63284,7 @@ function validate394(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern247.test(data1)) {
+        if (!pattern249.test(data1)) {
           const err7 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automations/a1/runs" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -64315,7 +64419,7 @@ function validate400(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern248.test(data2)) {
+        if (!pattern250.test(data2)) {
           const err21 = { instancePath: instancePath + "/url", schemaPath: "answer:AutomationRunUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/automation-runs/a1" } };
           if (vErrors === null) {
             vErrors = [err21];
@@ -64695,7 +64799,7 @@ function validate406(data, { instancePath = "", parentData, parentDataProperty, 
 var answerPushList = validate407;
 var schema655 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/pushes"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:Push" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:PushList" };
 var schema657 = { "type": "object", "required": ["object", "id", "url", "name", "title", "body", "image_url", "deep_link", "data", "integration_id", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["push"] }, "id": { "type": "string", "minLength": 1 }, "url": { "$ref": "answer:PushUrl" }, "name": { "$ref": "answer:PushName" }, "title": { "type": "string", "maxLength": 255 }, "body": { "$ref": "answer:PushBody" }, "image_url": { "type": ["string", "null"], "maxLength": 2048 }, "deep_link": { "type": ["string", "null"], "maxLength": 2048 }, "data": { "type": "object", "maxProperties": 20, "propertyNames": { "type": "string" }, "additionalProperties": { "type": "string", "maxLength": 1024 } }, "integration_id": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" } }, "$id": "answer:Push" };
-var pattern265 = new RegExp("^/v4/pushes/.+$", "u");
+var pattern267 = new RegExp("^/v4/pushes/.+$", "u");
 function validate408(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -64866,7 +64970,7 @@ function validate408(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern265.test(data2)) {
+        if (!pattern267.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "answer:PushUrl/pattern", keyword: "pattern", params: { hint: "a path such as /v4/pushes/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -65782,8 +65886,8 @@ function validate413(data, { instancePath = "", parentData, parentDataProperty, 
 var answerProjectSettings = validate414;
 var schema671 = { "type": "object", "required": ["object", "url", "project_name", "access_token", "api_key", "secret_key", "proxy_url", "rtdn_proxy_url"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "project_name": { "type": "string", "minLength": 1, "maxLength": 255 }, "access_token": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "api_key": { "type": "string", "pattern": "^[A-Za-z0-9_-]{32}$", "x-hint": "32 letters, digits, '_' or '-', such as 7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1" }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{16,128}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" }, "proxy_url": { "$ref": "answer:ProxyUrl" }, "rtdn_proxy_url": { "$ref": "answer:ProxyUrl" } }, "$id": "answer:ProjectSettings" };
 var schema672 = { "type": ["string", "null"], "maxLength": 2048, "pattern": "^https://\\S+$", "x-hint": "an https address such as https://example.org/terms", "$id": "answer:ProxyUrl" };
-var pattern271 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
-var pattern272 = new RegExp("^https://\\S+$", "u");
+var pattern273 = new RegExp("^sk_[A-Za-z0-9_-]{16,128}$", "u");
+var pattern274 = new RegExp("^https://\\S+$", "u");
 function validate414(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -65992,7 +66096,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data5 = data.secret_key;
       if (typeof data5 === "string") {
-        if (!pattern271.test(data5)) {
+        if (!pattern273.test(data5)) {
           const err20 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err20];
@@ -66032,7 +66136,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern272.test(data6)) {
+        if (!pattern274.test(data6)) {
           const err24 = { instancePath: instancePath + "/proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err24];
@@ -66064,7 +66168,7 @@ function validate414(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern272.test(data7)) {
+        if (!pattern274.test(data7)) {
           const err27 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "answer:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err27];
@@ -66175,7 +66279,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern272.test(data1)) {
+        if (!pattern274.test(data1)) {
           const err8 = { instancePath: instancePath + "/proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -66216,7 +66320,7 @@ function validate416(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern272.test(data2)) {
+        if (!pattern274.test(data2)) {
           const err12 = { instancePath: instancePath + "/rtdn_proxy_url", schemaPath: "input:ProxyUrl/pattern", keyword: "pattern", params: { hint: "an https address such as https://example.org/terms" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -66252,7 +66356,7 @@ function validate415(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerRegeneratedSecret = validate418;
 var schema678 = { "type": "object", "required": ["object", "url", "secret_key"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["project_settings"] }, "url": { "type": "string", "enum": ["/v4/project-settings"] }, "secret_key": { "type": "string", "pattern": "^sk_[A-Za-z0-9_-]{40}$", "x-hint": "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } }, "$id": "answer:RegeneratedSecret" };
-var pattern276 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
+var pattern278 = new RegExp("^sk_[A-Za-z0-9_-]{40}$", "u");
 function validate418(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -66341,7 +66445,7 @@ function validate418(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.secret_key !== void 0) {
       let data2 = data.secret_key;
       if (typeof data2 === "string") {
-        if (!pattern276.test(data2)) {
+        if (!pattern278.test(data2)) {
           const err8 = { instancePath: instancePath + "/secret_key", schemaPath: "#/properties/secret_key/pattern", keyword: "pattern", params: { hint: "a Secret Key such as sk_7Yc0Jm2LrVq9TzX4bWn8KsHdPfGuAeR1c0Jm2LrV" } };
           if (vErrors === null) {
             vErrors = [err8];
@@ -68827,7 +68931,7 @@ var schema718 = { "type": "object", "required": ["object", "url", "data", "has_m
 var schema720 = { "type": "object", "required": ["object", "id", "url", "kind", "status", "holder", "about", "message", "detail", "count", "began_at", "last_at", "ended_at", "messages"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["alert"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/alerts/.+$", "x-hint": "a path such as /v4/alerts/a1" }, "kind": { "$ref": "answer:AlertKind" }, "status": { "$ref": "answer:AlertStatus" }, "holder": { "type": "object", "required": ["kind", "id", "title"], "additionalProperties": false, "properties": { "kind": { "type": "string", "enum": ["integration", "report", "environment", "store", "consumer"] }, "id": { "type": "string", "minLength": 1 }, "title": { "type": ["string", "null"] } } }, "about": { "type": ["string", "null"] }, "message": { "type": "string" }, "detail": { "type": ["string", "null"] }, "count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "began_at": { "$ref": "answer:Time" }, "last_at": { "$ref": "answer:Time" }, "ended_at": { "$ref": "answer:NullableTime" }, "messages": { "type": "array", "maxItems": 50, "items": { "$ref": "answer:AlertMessage" } } }, "$id": "answer:Alert" };
 var schema721 = { "type": "string", "enum": ["integration_error", "integration_held", "deliveries_exhausted", "report_failed", "report_withheld", "export_failed", "store_alert", "store_notifications_set_aside", "events_set_aside"], "$id": "answer:AlertKind" };
 var schema722 = { "type": "string", "enum": ["open", "ended"], "$id": "answer:AlertStatus" };
-var pattern282 = new RegExp("^/v4/alerts/.+$", "u");
+var pattern284 = new RegExp("^/v4/alerts/.+$", "u");
 var schema726 = { "type": "object", "required": ["channel_id", "phase", "status", "attempts", "error", "created_at", "finished_at"], "additionalProperties": false, "properties": { "channel_id": { "type": "string", "minLength": 1 }, "phase": { "type": "string", "enum": ["began", "continues", "ended"] }, "status": { "type": "string", "enum": ["pending", "sent", "failed"] }, "attempts": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "finished_at": { "$ref": "answer:NullableTime" } }, "$id": "answer:AlertMessage" };
 function validate434(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -69279,7 +69383,7 @@ function validate433(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern282.test(data2)) {
+        if (!pattern284.test(data2)) {
           const err19 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/alerts/a1" } };
           if (vErrors === null) {
             vErrors = [err19];
@@ -70046,7 +70150,7 @@ var answerNotificationChannelList = validate438;
 var schema734 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/notification-channels"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:NotificationChannel" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:NotificationChannelList" };
 var schema736 = { "type": "object", "required": ["object", "id", "url", "title", "type", "kinds", "settings", "last_sent_at", "last_error_at", "last_error_message", "created_at", "updated_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+$", "x-hint": "a path such as /v4/notification-channels/a1" }, "title": { "type": "string" }, "type": { "$ref": "answer:NotificationChannelType" }, "kinds": { "$ref": "answer:NotificationChannelKinds" }, "settings": { "type": "object", "additionalProperties": {}, "propertyNames": { "type": "string" } }, "last_sent_at": { "$ref": "answer:NullableTime" }, "last_error_at": { "$ref": "answer:NullableTime" }, "last_error_message": { "type": ["string", "null"] }, "created_at": { "$ref": "answer:Time" }, "updated_at": { "$ref": "answer:Time" }, "generated_signing_secret": { "type": "string", "pattern": "^whsec_", "x-hint": "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } }, "$id": "answer:NotificationChannel" };
 var schema737 = { "type": "string", "enum": ["email", "slack", "webhook"], "$id": "answer:NotificationChannelType" };
-var pattern289 = new RegExp("^/v4/notification-channels/.+$", "u");
+var pattern291 = new RegExp("^/v4/notification-channels/.+$", "u");
 var schema738 = { "type": ["array", "null"], "minItems": 1, "maxItems": 50, "uniqueItems": true, "items": { "$ref": "answer:AlertKind" }, "$id": "answer:NotificationChannelKinds" };
 var func0 = require_equal().default;
 function validate440(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -70296,7 +70400,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern289.test(data2)) {
+        if (!pattern291.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -70529,7 +70633,7 @@ function validate439(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.generated_signing_secret !== void 0) {
       let data12 = data.generated_signing_secret;
       if (typeof data12 === "string") {
-        if (!pattern196.test(data12)) {
+        if (!pattern198.test(data12)) {
           const err38 = { instancePath: instancePath + "/generated_signing_secret", schemaPath: "#/properties/generated_signing_secret/pattern", keyword: "pattern", params: { hint: "a signing secret such as whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw" } };
           if (vErrors === null) {
             vErrors = [err38];
@@ -71133,7 +71237,7 @@ function validate448(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var answerNotificationChannelTest = validate449;
 var schema753 = { "type": "object", "required": ["object", "url", "ok", "http_status", "duration_ms", "error"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["notification_channel_test"] }, "url": { "type": "string", "pattern": "^/v4/notification-channels/.+/test$", "x-hint": "a path such as /v4/notification-channels/a1/test" }, "ok": { "type": "boolean" }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] } }, "$id": "answer:NotificationChannelTest" };
-var pattern296 = new RegExp("^/v4/notification-channels/.+/test$", "u");
+var pattern298 = new RegExp("^/v4/notification-channels/.+/test$", "u");
 function validate449(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -71228,7 +71332,7 @@ function validate449(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data1 = data.url;
       if (typeof data1 === "string") {
-        if (!pattern296.test(data1)) {
+        if (!pattern298.test(data1)) {
           const err9 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/notification-channels/a1/test" } };
           if (vErrors === null) {
             vErrors = [err9];
@@ -72025,7 +72129,7 @@ function validate452(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern212.test(data0)) {
+        if (!pattern214.test(data0)) {
           const err3 = { instancePath: instancePath + "/by", schemaPath: "input:TestClockAdvance/properties/by/pattern", keyword: "pattern", params: { hint: "an ISO 8601 duration such as P3D or PT12H" } };
           if (vErrors === null) {
             vErrors = [err3];
@@ -72201,7 +72305,7 @@ function validate453(data, { instancePath = "", parentData, parentDataProperty, 
 var answerAuditEntryList = validate454;
 var schema761 = { "type": "object", "required": ["object", "url", "data", "has_more"], "additionalProperties": false, "properties": { "object": { "$ref": "answer:ListObject" }, "url": { "type": "string", "enum": ["/v4/audit-log"] }, "data": { "type": "array", "maxItems": 100, "items": { "$ref": "answer:AuditEntry" } }, "has_more": { "$ref": "answer:HasMore" }, "next_cursor": { "$ref": "answer:NextCursor" } }, "$id": "answer:AuditEntryList" };
 var schema763 = { "type": "object", "required": ["object", "id", "url", "created_at", "actor", "operation", "resource", "resource_id", "request_id", "before", "after", "reason"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["audit_entry"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/audit-log/.+$", "x-hint": "a path such as /v4/audit-log/a1" }, "created_at": { "$ref": "answer:Time" }, "actor": { "$ref": "answer:Actor" }, "operation": { "type": "string", "minLength": 1 }, "resource": { "type": "string", "minLength": 1 }, "resource_id": { "type": ["string", "null"] }, "request_id": { "type": ["string", "null"] }, "before": { "type": ["object", "null"], "additionalProperties": {} }, "after": { "type": ["object", "null"], "additionalProperties": {} }, "reason": { "type": ["string", "null"] } }, "$id": "answer:AuditEntry" };
-var pattern300 = new RegExp("^/v4/audit-log/.+$", "u");
+var pattern302 = new RegExp("^/v4/audit-log/.+$", "u");
 var schema765 = { "type": "object", "required": ["kind", "id"], "additionalProperties": false, "properties": { "kind": { "$ref": "answer:ActorKind" }, "id": { "type": ["string", "null"] } }, "$id": "answer:Actor" };
 var schema766 = { "type": "string", "enum": ["secret_key", "project_key", "mcp", "cli", "system"], "$id": "answer:ActorKind" };
 function validate456(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
@@ -72453,7 +72557,7 @@ function validate455(data, { instancePath = "", parentData, parentDataProperty, 
     if (data.url !== void 0) {
       let data2 = data.url;
       if (typeof data2 === "string") {
-        if (!pattern300.test(data2)) {
+        if (!pattern302.test(data2)) {
           const err17 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/pattern", keyword: "pattern", params: { hint: "a path such as /v4/audit-log/a1" } };
           if (vErrors === null) {
             vErrors = [err17];
@@ -73287,9 +73391,9 @@ function validate459(data, { instancePath = "", parentData, parentDataProperty, 
 }
 var validateEventInput = validate460;
 var schema771 = { "type": "object", "required": ["event_id", "event_name", "happened_at"], "additionalProperties": false, "properties": { "event_id": { "type": "string", "minLength": 1, "maxLength": 128, "pattern": "^[A-Za-z0-9._:-]+$", "x-hint": "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid", "format": "text" }, "event_name": { "type": "string", "minLength": 1, "maxLength": 100, "pattern": "^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "x-hint": "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed", "format": "text" }, "customer_uid": { "type": "string", "minLength": 1, "maxLength": 256, "format": "text" }, "identity_id": { "type": "string", "minLength": 1, "maxLength": 255, "pattern": "^(?!\\.{1,2}$)[a-zA-Z0-9._-]+$", "x-hint": "made of letters, digits, '.', '_' and '-', but not '.' or '..', such as customer-1042", "format": "text" }, "created_at": { "type": "string", "format": "date-time" }, "happened_at": { "type": "string", "format": "date-time" }, "platform": { "type": "string", "enum": ["iOS", "Android", "Stripe", "Paddle"] }, "product_id": { "type": "string", "maxLength": 255, "format": "text" }, "old_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "new_product_id": { "type": "string", "maxLength": 255, "format": "text" }, "subscription_group": { "type": "string", "maxLength": 255, "format": "text" }, "screen_id": { "type": "string", "maxLength": 256, "format": "text" }, "transaction": { "$ref": "input:EventTransactionInput" }, "price": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "currency": { "type": "string", "pattern": "^[A-Za-z]{3}$", "x-hint": "a currency code of three letters such as EUR", "format": "text" }, "proceeds": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "price_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "proceeds_usd": { "type": "string", "pattern": "^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "x-hint": "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99", "format": "text" }, "device": { "$ref": "input:EventDeviceInput" }, "app": { "$ref": "input:EventAppInput" }, "attribution": { "$ref": "input:EventAttributionInput" }, "properties": { "type": "object", "maxProperties": 100, "propertyNames": { "type": "string", "minLength": 1, "maxLength": 80, "format": "text" }, "additionalProperties": { "type": ["string", "number", "boolean"], "maxLength": 1024, "format": "text" } } }, "$id": "input:EventInput" };
-var pattern303 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
-var pattern304 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
-var pattern306 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
+var pattern305 = new RegExp("^[A-Za-z0-9._:-]+$", "u");
+var pattern306 = new RegExp("^(?=.*[a-z])[a-z0-9][a-z0-9_.-]*$", "u");
+var pattern308 = new RegExp("^-?[0-9]{1,12}(\\.[0-9]{1,6})?$", "u");
 function validate460(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -73363,7 +73467,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern303.test(data0)) {
+        if (!pattern305.test(data0)) {
           const err7 = { instancePath: instancePath + "/event_id", schemaPath: "#/properties/event_id/pattern", keyword: "pattern", params: { hint: "made of letters, digits, '.', '_', ':' and '-', such as order-1001:paid" } };
           if (vErrors === null) {
             vErrors = [err7];
@@ -73412,7 +73516,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern304.test(data1)) {
+        if (!pattern306.test(data1)) {
           const err12 = { instancePath: instancePath + "/event_name", schemaPath: "#/properties/event_name/pattern", keyword: "pattern", params: { hint: "made of lower-case letters, digits, '_', '.' and '-', with a letter or digit first and at least one letter, such as level_completed" } };
           if (vErrors === null) {
             vErrors = [err12];
@@ -73904,7 +74008,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data18)) {
+        if (!pattern308.test(data18)) {
           const err59 = { instancePath: instancePath + "/price", schemaPath: "#/properties/price/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err59];
@@ -73966,7 +74070,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data20)) {
+        if (!pattern308.test(data20)) {
           const err65 = { instancePath: instancePath + "/proceeds", schemaPath: "#/properties/proceeds/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err65];
@@ -73997,7 +74101,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data21)) {
+        if (!pattern308.test(data21)) {
           const err68 = { instancePath: instancePath + "/price_usd", schemaPath: "#/properties/price_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err68];
@@ -74028,7 +74132,7 @@ function validate460(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (!pattern306.test(data22)) {
+        if (!pattern308.test(data22)) {
           const err71 = { instancePath: instancePath + "/proceeds_usd", schemaPath: "#/properties/proceeds_usd/pattern", keyword: "pattern", params: { hint: "a decimal number of at most 12 digits and 6 decimals, such as 9.99 or -9.99" } };
           if (vErrors === null) {
             vErrors = [err71];

@@ -1,4 +1,4 @@
-import { HOLDERS, sentenceOf } from '../../domain/alerts/kinds.ts'
+import { sentenceOf, shownAlert } from '../../domain/alerts/kinds.ts'
 import type { AlertMessage, AlertPhase } from '../../domain/alerts/message.ts'
 
 const PHASES: Record<AlertPhase, string> = { began: 'Alert', continues: 'Again', ended: 'Over' }
@@ -28,16 +28,5 @@ export const alertAsJson = ({ phase, test, project, environment, alert }: AlertM
     test,
     project,
     environment,
-    alert: {
-      id: alert.id,
-      kind: alert.kind,
-      holder: { kind: HOLDERS[alert.kind], id: alert.holder, title: alert.title },
-      about: alert.about === '' ? null : alert.about,
-      message: sentenceOf(alert),
-      detail: alert.detail,
-      count: alert.count,
-      began_at: alert.began_at,
-      last_at: alert.last_at,
-      ended_at: alert.ended_at,
-    },
+    alert: shownAlert(alert),
   })

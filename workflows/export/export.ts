@@ -4,6 +4,7 @@ import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
 import type { ExportFailure, Part } from '../../domain/exports/export.ts'
 import { failExport, publishExport } from '../../domain/exports/finish.ts'
 import { addRows, type Bound, beginExport, type ExportSource, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
+import { hasEdge, isSettled } from '../../domain/exports/settled.ts'
 import { foldPresent } from '../../domain/folding/drain.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
@@ -22,6 +23,8 @@ export type ExportDeps = {
 /** Each run uses a connection, a core of Postgres and a core of this process: two for a project alone. */
 const CONCURRENCY = 4
 
+const LONGEST_WAIT_SECONDS = 30
+
 /** To read back a file of 50 GB takes minutes. */
 const VERIFY_LIMIT_MS = 600_000
 
@@ -35,9 +38,18 @@ export const exportWorkflow = (deps: ExportDeps): Workflow => ({
   kind: EXPORT_WORKFLOW.workflow,
   version: EXPORT_WORKFLOW.version,
   concurrency: CONCURRENCY,
-  run: context => makeFile(deps, context, { begin: async () => context.subject, published: async () => {} }),
+  async run(context) {
+    if (await hasEdge(deps.pool, context.environment, context.subject)) await settle(context)
+    await makeFile(deps, context, { begin: async () => context.subject, published: async () => {} })
+  },
   failed: (tx, environment, subject, error) => failFile(tx, environment, subject, error),
 })
+
+/** Waits for transactions that were under way when the export was accepted. A transaction that lasts longer than a statement may is rare. */
+async function settle({ environment, subject, transact, sleep }: RunContext): Promise<void> {
+  for (let n = 1; !(await transact(`look-${n}`, tx => isSettled(tx, environment, subject))); n++)
+    await sleep(`wait-${n}`, Math.min(n, LONGEST_WAIT_SECONDS))
+}
 
 export const failFile = (tx: Tx, environment: Environment, file: string, error: unknown): Promise<void> =>
   failExport(tx, environment, file, reasonOf(error))

@@ -2293,13 +2293,17 @@ export type ExperimentGroupSummary = {
 
 export type ExportInput = {
     /**
-     * Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
+     * Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
      */
     from_timestamp?: string;
     /**
-     * End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`.
+     * End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
      */
     to_timestamp?: string;
+    /**
+     * Of `customers` only: those who changed at that time or later, in anything that the file shows. In real time, also in a sandbox whose clock is ahead; at most five minutes in the future. The window may be left out then.
+     */
+    updated_from?: string;
     /**
      * `events`: every occurrence. `purchases`: those that carry a value. `customers`: users who were recorded in the window, whatever their history; Install Date is their `created_at`. The other three say how things stand, whatever the window, which only names the file: `purchases_state`: every purchase. `subscriptions`: every subscription of a user, whether recorded or posted. `entitlements`: every entitlement of a user, active and ended.
      */
@@ -2344,6 +2348,14 @@ export type Export = {
     platform: 'iOS' | 'Android' | 'Stripe' | null;
     from_timestamp: Time;
     to_timestamp: Time;
+    /**
+     * The file has only customers who changed since then; null is all.
+     */
+    updated_from: string | null;
+    /**
+     * Of `customers`: the `updated_from` of the next file. Whatever changed before is in this file, in those before it, or in both. Null for the other types and for reports.
+     */
+    updated_to: string | null;
     created_at: Time;
     expires_at: NullableTime;
     /**
