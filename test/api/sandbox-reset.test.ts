@@ -100,8 +100,11 @@ test('a repeat with the same Idempotency-Key does not empty the sandbox again', 
   expect(await clock()).toMatchObject({ resetting: false })
 })
 
+/** More than a statement of the reset removes of any table. */
+const MANY = 6_000
+
 test('a reset that two processes work on, and that is cut off in between, leaves the configuration and nothing else', async () => {
-  await fillEnvironment(api.pool, environment)
+  await fillEnvironment(api.pool, environment, MANY)
   await api.pool.query(
     `update integrations set active = 2, failures_in_row = 10, is_probed = true, held_since = now() + interval '9 days' where environment = $1 and id = 'int_1'`,
     [environment],

@@ -5,6 +5,7 @@ import { changeAutomationStatus } from '../../domain/automations/status.ts'
 import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationFixture, automationFixture, NO_EFFECTS } from '../harness/automation-fixture.ts'
+import { insertUnchecked } from '../harness/unchecked.ts'
 
 // One automation has more runs than one statement cancels. No worker cancels the rest: the tests do.
 let fixture: AutomationFixture
@@ -28,7 +29,8 @@ const MORE = 10_001
 
 /** Copies this run MORE times, in the status `waiting`. */
 const addRuns = (number: number) =>
-  fixture.pool.query(
+  insertUnchecked(
+    fixture.pool,
     `with inserted as (
        insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset,
          position, status, due_at, created_at)

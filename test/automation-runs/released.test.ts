@@ -5,6 +5,7 @@ import { changeAutomationStatus } from '../../domain/automations/status.ts'
 import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
+import { insertUnchecked } from '../harness/unchecked.ts'
 import { until } from '../harness/until.ts'
 
 // A paused automation has more parked runs than one transaction releases. No worker releases the rest: the tests do.
@@ -25,7 +26,8 @@ async function parked() {
      update due d set due_at = run.due_at + interval '30 days' from run where d.kind = 'automation-run' and d.id = $1`,
     [number],
   )
-  await fixture.pool.query(
+  await insertUnchecked(
+    fixture.pool,
     `with inserted as (
        insert into automation_runs (environment, id, automation_id, version, event_id, event_name, happened_at, received_at, partition, log_offset,
          position, status, due_at, created_at)

@@ -14,6 +14,7 @@ import { startApi, type TestApi } from '../harness/api.ts'
 import type { Client } from '../harness/client.ts'
 import { hook, must, sandbox } from '../harness/integrations.ts'
 import { rowsRead } from '../harness/rows-read.ts'
+import { insertUnchecked } from '../harness/unchecked.ts'
 
 // Workers plan these statements once and keep the plans: the plans that a service makes on empty tables must suit full tables.
 const MANY = 20_000
@@ -121,7 +122,8 @@ async function recordAll(run: AutomationRun): Promise<void> {
 
 /** Jobs that wait for a later time. */
 async function fill(): Promise<void> {
-  await api.pool.query(
+  await insertUnchecked(
+    api.pool,
     `with event as (
        insert into events (environment, partition, log_offset, id, event_id, name, user_id, happened_at, received_at)
        select $1, 70, n, 'evt_' || n, 'e_' || n, 'go', 'user_' || n, now() - interval '2 days', now() - interval '2 days'

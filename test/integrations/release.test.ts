@@ -4,6 +4,7 @@ import { continueRelease, RELEASE_DUE } from '../../domain/deliveries/release.ts
 import { expireDelivery } from '../../domain/deliveries/suspend.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { type Hook, hook, sandbox } from '../harness/integrations.ts'
+import { insertUnchecked } from '../harness/unchecked.ts'
 
 let api: TestApi
 let made: Hook
@@ -25,7 +26,8 @@ test('a release of very many goes on in steps, in their order, and stops when it
   await made.status(0)
   const { rows } = await api.pool.query('select number, environment from integrations where id = $1', [made.id])
   const { number, environment } = rows[0]
-  await api.pool.query(
+  await insertUnchecked(
+    api.pool,
     `with made as (
        insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, created_at)
        select $1, 'dlv_' || n, $2, 'event', 'evt_' || n, 'x', 'user-' || n, 0, n, now() from generate_series(1, $3::int) n returning number)

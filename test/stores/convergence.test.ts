@@ -178,7 +178,6 @@ test(
     await product(stores.api, { id: 'web', paddle_product_id: 'pro' }, stores.project.secret)
     const begin = Math.floor((Date.now() - 150 * DAY) / 1000) * 1000
     const users: string[] = []
-    // Paddle grants three requests a second to the whole installation.
     for (const steps of fc.sample(order(9), { numRuns: Math.ceil(ORDERS / 5), seed: 10 })) {
       const { id } = await stores.user()
       const story = paddleStory(stores.paddle, { accountId: id, trialDays: 7 })

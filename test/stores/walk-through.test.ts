@@ -41,7 +41,7 @@ let sweeping: ReturnType<typeof startStoreSweeps> | undefined
 /** The time at the stores, in ms: that of the last step. */
 let now: number
 beforeEach(async () => {
-  for (const table of ['store_sweeps', 'store_configs', 'store_budgets']) await stores.api.pool.query(`delete from ${table}`)
+  for (const table of ['store_sweeps', 'store_configs']) await stores.api.pool.query(`delete from ${table}`)
   await stores.begin()
   stores.google.voided = []
   user = await stores.user()
@@ -55,7 +55,7 @@ afterEach(async () => {
   sweeping = undefined
 })
 
-/** Answers are dated by the second: each step is in a second of its own. Paddle grants only three requests a second. */
+/** Answers are dated by the second: each step is in a second of its own. */
 async function nextStep(): Promise<number> {
   now += 5000
   const date = new Date(now + 1000).toUTCString()
@@ -63,7 +63,6 @@ async function nextStep(): Promise<number> {
   stores.google.date = date
   stores.stripe.date = date
   stores.paddle.date = date
-  await stores.api.pool.query('delete from store_budgets')
   return now
 }
 

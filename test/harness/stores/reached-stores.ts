@@ -12,7 +12,15 @@ import { PADDLE_SECRETS } from './paddle-fixture.ts'
 import { type StripeServer, stripeServer } from './stripe.ts'
 import { arrivalOf, KEYS, LIVE_SECRET } from './stripe-fixture.ts'
 
-/** An API with a worker beside local servers in the place of the stores. `begin` gives each test a project of its own. */
+/** Paddle grants three requests a second to the whole installation, and a story of a test has hundreds. What a full budget does has tests of its own. */
+const FULL_BUDGETS = `
+  create function fill_budget() returns trigger language plpgsql as 'begin new.tokens = 1000; return new; end';
+  create trigger full_budgets before insert or update on store_budgets for each row execute function fill_budget()`
+
+/**
+ * An API with a worker beside local servers in the place of the stores, which grant every request unless a test lets them refuse one. `begin` gives
+ * each test a project of its own.
+ */
 export async function startStores(options: Partial<TestApiOptions> = {}) {
   const chain = appleChain()
   const [apple, adServices, google, stripe, paddle, paddleSandbox] = await Promise.all([
@@ -39,6 +47,7 @@ export async function startStores(options: Partial<TestApiOptions> = {}) {
   }
   // A question that a test holds must not cost the lane its lease on a busy machine.
   const api = await startApi({ worker: true, leaseMs: 30_000, reachStores, ...options })
+  await api.pool.query(FULL_BUDGETS)
   return new ReachedStores(api, reachStores, { chain, apple, adServices, google, stripe, paddle, paddleSandbox })
 }
 
