@@ -1,7 +1,6 @@
 import type Koa from 'koa'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
-import type { Attempt } from './refused-attempts.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
@@ -13,6 +12,9 @@ export type Match =
   | { is: 'method'; allow: string }
   | { is: 'none' }
   | { is: 'malformed' }
+
+/** What a purchase was about, or a notification of a store. */
+export type Attempt = { store: string | null; ids: Record<string, string> }
 
 /**
  * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the

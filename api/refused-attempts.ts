@@ -1,9 +1,6 @@
 import type { Logger } from 'pino'
 import type { Detail } from '../domain/refusal.ts'
-import type { Context, RequestState } from './context.ts'
-
-/** What a purchase was about, or a notification of a store. */
-export type Attempt = { store: string | null; ids: Record<string, string> }
+import type { Attempt, Context, RequestState } from './context.ts'
 
 const STORE_OF = { app_store_data: 'app_store', play_store_data: 'play_store', stripe_store_data: 'stripe', paddle_store_data: 'paddle' }
 const IDS = ['transaction_id', 'original_transaction_id', 'order_id', 'subscription_id', 'product_id', 'product']
