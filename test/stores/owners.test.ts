@@ -364,6 +364,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     await push(expired)
     await push(younger.subscribe(Date.now() - 5 * DAY))
     expect(await lineages()).toHaveLength(2)
+    await quietHour(id, 'subscription_expired')
     expect((await namesOf(id)).sort()).toEqual(['subscription_expired', 'subscription_started'])
     link()
     await push(younger.restart(Date.now()))
@@ -381,6 +382,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     link()
     stores.google.date = null
     for (const one of pushes) await push(one)
+    await quietHour(id, 'subscription_expired')
     const told = await namesOf(id)
     const refunded = older.refund(Date.now())
     stores.google.date = new Date(Date.now() + 4000).toUTCString()
