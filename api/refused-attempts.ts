@@ -51,7 +51,7 @@ export type Refused = { status: number; code: string | number; reason: string; d
 /** A claim that is refused while its request goes on. */
 export function logRefusedPurchase(
   log: Logger,
-  about: { id: string | null; operation: string; user: string; environment: string } & Attempt,
+  about: { id: string | null; operation: string; project: number; user: string; environment: string } & Attempt,
   refused: Refused,
 ): void {
   log.warn({ ...about, ...shown(refused) }, PURCHASE)
