@@ -1,7 +1,6 @@
 import type Koa from 'koa'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
-import type { Attempt } from './refused-attempts.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
 import type { V3Route } from './v3/dispatch.ts'
 
@@ -14,11 +13,14 @@ export type Match =
   | { is: 'none' }
   | { is: 'malformed' }
 
+/** What a purchase was about, or a notification of a store. */
+export type ClaimAttempt = { store: string | null; ids: Record<string, string> }
+
 /**
  * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
  * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
  */
-export type RequestState = { requestId: string; operation: string; route?: string; match: Match; owner?: KeyOwner; attempt?: Attempt }
+export type RequestState = { requestId: string; operation: string; route?: string; match: Match; owner?: KeyOwner; attempt?: ClaimAttempt }
 
 export type Context = Koa.ParameterizedContext<RequestState>
 export type Layer = (ctx: Context, next: Koa.Next) => Promise<void>

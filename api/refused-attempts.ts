@@ -1,9 +1,6 @@
 import type { Logger } from 'pino'
 import type { Detail } from '../domain/refusal.ts'
-import type { Context, RequestState } from './context.ts'
-
-/** What a purchase was about, or a notification of a store. */
-export type Attempt = { store: string | null; ids: Record<string, string> }
+import type { ClaimAttempt, Context, RequestState } from './context.ts'
 
 const STORE_OF = { app_store_data: 'app_store', play_store_data: 'play_store', stripe_store_data: 'stripe', paddle_store_data: 'paddle' }
 const IDS = ['transaction_id', 'original_transaction_id', 'order_id', 'subscription_id', 'product_id', 'product']
@@ -13,7 +10,7 @@ const ID = /^[\w.:@-]{1,100}$/
 type Fields = Record<string, unknown>
 const isFields = (value: unknown): value is Fields => typeof value === 'object' && value !== null && !Array.isArray(value)
 
-const idsIn = (fields: Fields): Attempt['ids'] =>
+const idsIn = (fields: Fields): ClaimAttempt['ids'] =>
   Object.fromEntries(
     IDS.flatMap(name => {
       const text = typeof fields[name] === 'number' ? String(fields[name]) : fields[name]
@@ -22,7 +19,7 @@ const idsIn = (fields: Fields): Attempt['ids'] =>
   )
 
 /** What the body of a purchase names. Tokens, receipts and signed transactions are left out: whoever has them can claim the purchase. */
-export function attemptIn(body: unknown): Attempt {
+export function attemptIn(body: unknown): ClaimAttempt {
   if (!isFields(body)) return { store: null, ids: {} }
   for (const [name, store] of Object.entries(STORE_OF)) if (isFields(body[name])) return { store, ids: idsIn(body[name]) }
   if (!isFields(body.purchase)) return { store: null, ids: {} }
@@ -54,7 +51,7 @@ export type Refused = { status: number; code: string | number; reason: string; d
 /** A claim that is refused while its request goes on. */
 export function logRefusedPurchase(
   log: Logger,
-  about: { id: string | null; operation: string; user: string; environment: string } & Attempt,
+  about: { id: string | null; operation: string; project: number; user: string; environment: string } & ClaimAttempt,
   refused: Refused,
 ): void {
   log.warn({ ...about, ...shown(refused) }, PURCHASE)

@@ -88,7 +88,18 @@ export const refusalOf = (work: Promise<void>): Promise<SdkProblem | undefined> 
   )
 
 /** One of several purchases is refused, and the app does not hear of it. */
-export function logRefusal({ log, trail, user, environmentKind }: SdkCaller, input: object, { status, code, message }: SdkProblem): void {
-  const about = { id: trail.requestId, operation: trail.operation, user: user.id, environment: environmentKind, ...attemptIn(input) }
+export function logRefusal(
+  { log, trail, owner, user, environmentKind }: SdkCaller,
+  input: object,
+  { status, code, message }: SdkProblem,
+): void {
+  const about = {
+    id: trail.requestId,
+    operation: trail.operation,
+    project: owner.project,
+    user: user.id,
+    environment: environmentKind,
+    ...attemptIn(input),
+  }
   logRefusedPurchase(log, about, { status, code, reason: message })
 }

@@ -133,6 +133,7 @@ function itemFaults(item: EventInput, at: number, now: number): Detail[] {
 
 const ENDS = ['trial_expired', 'subscription_expired']
 const CANCELLATIONS = ['trial_canceled', 'subscription_canceled']
+const DISCOUNTED: readonly string[] = PERIOD_FACTS.filter(name => name !== 'trial_started')
 
 /** What only some events state besides. A discount is stated of the period that a paid event begins. */
 function statedFaults({ event_name: name, reason, is_voluntary, is_discounted }: EventInput): Detail[] {
@@ -145,5 +146,3 @@ function statedFaults({ event_name: name, reason, is_voluntary, is_discounted }:
   only('is_discounted', is_discounted, DISCOUNTED)
   return faults
 }
-
-const DISCOUNTED: readonly string[] = PERIOD_FACTS.filter(name => name !== 'trial_started')

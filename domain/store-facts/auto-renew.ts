@@ -10,7 +10,14 @@ import type { RenewalStatement } from './statement.ts'
  * store charges no longer; null: it does, or nothing is known of it. `hasFailed`, `isVoluntary`: the store's last word on why. `isLeftOn`: the store gave
  * up although the switch is on.
  */
-export type AutoRenew = { isOn: boolean; changes: number[]; gaveUpAt: number | null; isLeftOn: boolean; hasFailed?: boolean; isVoluntary?: boolean }
+export type AutoRenew = {
+  isOn: boolean
+  changes: number[]
+  gaveUpAt: number | null
+  isLeftOn: boolean
+  hasFailed?: boolean
+  isVoluntary?: boolean
+}
 
 const never = Number.POSITIVE_INFINITY
 
@@ -33,7 +40,14 @@ function overPeriod(placed: Placed[]): AutoRenew {
   const all = placed.map(({ statement }) => statement)
   const [hasFailed, isVoluntary] = [lastSaid(all, 'hasFailed'), lastSaid(all, 'isVoluntary')]
   const isLeftOn = gaveUpAt !== null && lastSaid(all, 'autoRenews') === true
-  return { isOn, changes, gaveUpAt, isLeftOn, ...(hasFailed !== undefined && { hasFailed }), ...(isVoluntary !== undefined && { isVoluntary }) }
+  return {
+    isOn,
+    changes,
+    gaveUpAt,
+    isLeftOn,
+    ...(hasFailed !== undefined && { hasFailed }),
+    ...(isVoluntary !== undefined && { isVoluntary }),
+  }
 }
 
 /**

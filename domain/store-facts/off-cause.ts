@@ -7,7 +7,10 @@ import type { BillingRetry } from './billing-retry.ts'
  * it does not, a subscription that was on until the store gave up during billing retry, or that is still on, ended because of the charge: whoever
  * cancels does so before that.
  */
-export function offCauseOf({ isOn, changes, gaveUpAt, isLeftOn, hasFailed, isVoluntary }: AutoRenew, { since }: BillingRetry): OffCause | null {
+export function offCauseOf(
+  { isOn, changes, gaveUpAt, isLeftOn, hasFailed, isVoluntary }: AutoRenew,
+  { since }: BillingRetry,
+): OffCause | null {
   const offAt = changes.at(-1)
   if (isOn || offAt === undefined) return null
   const retryAt = parseTime(since)

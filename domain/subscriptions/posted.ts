@@ -22,7 +22,6 @@ export type PostedFact = {
   planned: string | null
   /** Millionths of the currency, without sign; null: not stated. */
   amount: bigint | null
-  /** A discount made the period cheaper, or free: it is no trial. */
   discounted: boolean
   /** When the event was stored. */
   recorded: number
@@ -132,6 +131,7 @@ export type PostedPeriod = Period & {
   plannedProduct: string | null
 }
 
+/** An amount decides. Without one it is not known, and the name does. */
 const isTrial = ({ name, amount, discounted }: PostedFact): boolean => name === 'trial_started' || (amount === 0n && !discounted)
 
 const refunds = new Set<string>(REFUND_FACTS)
@@ -208,7 +208,6 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       fact,
       begins: fact.begins,
       expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
-      // An amount decides. Without one it is not known, and the name does.
       trial: isTrial(fact),
       paid: !isTrial(fact),
       autoRenewing: true,

@@ -17,8 +17,9 @@ type TimedEvent<P extends Period> = {
 const STILL_ACTIVE_MS = 2 * DAY_MS
 
 /** The store gave up, or never charged again, and the customer had not switched auto-renew off. */
-const endedByCharge = <P extends Period>({ period, retryUntil }: Link<P>): boolean =>
-  period.refundedAt === null && (period.offCause === 'billing_error' || (period.autoRenewing && retryUntil !== null))
+const endedByCharge = <P extends Period>({ period, ends, retryUntil }: Link<P>): boolean =>
+  (period.refundedAt === null || period.refundedAt > ends) &&
+  (period.offCause === 'billing_error' || (period.autoRenewing && retryUntil !== null))
 
 /**
  * The past and future events that passing time causes in a lineage, from its present facts. `trial_still_active`: two days after the

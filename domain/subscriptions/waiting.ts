@@ -44,9 +44,12 @@ const unexplained = (links: Subscription['links']): Set<number> =>
 /** An end that a timer tells 24 h afterwards is not late. */
 const isLongOver = (at: number, now: number) => at + JOIN_MS + QUIET_MS < now
 
-/** Billing retry that only the next period shows to be over: the store may have given up before that, and its word be on its way. */
-const isUnsettled = ({ period, retryUntil }: Link<KnownPeriod>, next: Link<KnownPeriod> | undefined): boolean =>
-  period.autoRenewing && next !== undefined && retryUntil === next.period.begins
+/**
+ * Whether the store's word on the end of a connected lineage's run may be on its way: nothing but the next run shows that auto-renew was off. The same
+ * holds of an end by a failed charge that is long over: an answer of today dates it by its own time, only a notification knows when it was.
+ */
+const isUnsettled = (last: Link<KnownPeriod>, next: Link<KnownPeriod> | undefined, isOldFailure: boolean): boolean =>
+  last.period.purchase?.is_connected === true && (isOldFailure || (last.period.autoRenewing && next !== undefined))
 
 /** Whether an end of the connected lineage is long over and not told, and the store has not reported the lineage since: it must be asked first. */
 export const hasUnheardEnd = (links: Link<KnownPeriod>[], now: number): boolean =>
@@ -84,12 +87,13 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
   )
   const ends = new Map<PurchaseRow, number>()
   const indexes = new Map(links.map((link, i) => [link, i]))
-  for (const { slug, run, period, due, at } of timedEventsOf(links)) {
+  for (const { slug, run, period, due, at, isByCharge } of timedEventsOf(links)) {
     const { purchase } = period
     if (slug === 'trial_still_active' || !purchase || due > now || purchase.emitted.includes('expired')) continue
     const isLate = now < quietAt && isLongOver(at!, now) && !isWhole(purchase, at!)
     const next = indexes.get(run.at(-1)!)! + 1
-    const isOpen = gaps.has(next) || (now < quietAt && purchase.is_connected && isUnsettled(run.at(-1)!, links[next]))
+    const isOldFailure = isByCharge && isLongOver(at!, now)
+    const isOpen = gaps.has(next) || (now < quietAt && isUnsettled(run.at(-1)!, links[next], isOldFailure))
     const untilBegun = run.flatMap(({ period: { purchase: of } }) => (of && begins.get(of)) ?? [])
     const until = [...untilBegun, ...(isLate || isOpen ? [quietAt] : [])]
     if (until.length > 0) ends.set(purchase, Math.max(...until))

@@ -80,11 +80,7 @@ describe('the events of a lineage whose store is connected', () => {
       'subscription_renewed',
       'subscription_expired',
     ])
-    expect(slugs('retry, expire')).toEqual([
-      'subscription_started',
-      'subscription_billing_retry_entered',
-      'subscription_expired',
-    ])
+    expect(slugs('retry, expire')).toEqual(['subscription_started', 'subscription_billing_retry_entered', 'subscription_expired'])
     expect(slugs('shared with the family, revoked')).toEqual([])
   })
 

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect } from 'vitest'
 import { share } from '../harness/effort.ts'
 import type { ReachedStores } from '../harness/stores/reached-stores.ts'
+import { until } from '../harness/until.ts'
 
 export const ORDERS = Number(process.env.STORES_ORDERS ?? share(10))
 export const LIMIT_MS = ORDERS * 6_000
@@ -27,9 +28,29 @@ async function outcomeOf({ api, project }: ReachedStores, user: string) {
   return { facts: await read(FACTS), events: await read(EVENTS) }
 }
 
+/** Ten minutes without a fact: what waits for a late word of the store waits no longer. */
+async function beQuiet(stores: ReachedStores) {
+  const { pool } = stores.api
+  const { production } = stores.project
+  await pool.query(
+    `update purchases set created_at = created_at - interval '1 hour', updated_at = updated_at - interval '1 hour' where environment = $1`,
+    [production],
+  )
+  await pool.query(`update due set due_at = clock_timestamp() where environment = $1 and kind = 'subscription'`, [production])
+  await pool.query(`select pg_notify('due', 'subscription')`)
+  await until('nothing is due', async () => {
+    const { rowCount } = await pool.query(
+      `select 1 from due where environment = $1 and kind = 'subscription' and due_at <= clock_timestamp() limit 1`,
+      [production],
+    )
+    return rowCount === 0 || undefined
+  })
+}
+
 /** When everything is read, the same is known of every user. */
 export async function expectOneOutcome(stores: ReachedStores, users: string[]) {
   await stores.settled(LIMIT_MS)
+  await beQuiet(stores)
   const [first, ...others] = await Promise.all(users.map(user => outcomeOf(stores, user)))
   for (const [n, outcome] of others.entries()) expect({ n, outcome }).toEqual({ n, outcome: first })
   return first!

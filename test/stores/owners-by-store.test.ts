@@ -118,6 +118,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     await push(expired)
     await push(younger.subscribe(Date.now() - 5 * DAY))
     expect(await owners.lineages()).toHaveLength(2)
+    await quietHour(id, 'subscription_expired')
     expect((await owners.namesOf(id)).sort()).toEqual(['subscription_expired', 'subscription_started'])
     link()
     await push(younger.restart(Date.now()))
@@ -135,6 +136,7 @@ describe('tokens of Google Play that turn out to be one lineage', () => {
     link()
     stores.google.date = null
     for (const one of pushes) await push(one)
+    await quietHour(id, 'subscription_expired')
     const told = await owners.namesOf(id)
     const refunded = older.refund(Date.now())
     stores.google.date = new Date(Date.now() + 4000).toUTCString()

@@ -130,7 +130,7 @@ test('cancelled at once: off at that time, and the period ends', async () => {
   const { periods, report } = await known(id)
   expect(periods).toMatchObject([{ ends: '2026-01-04T10:00:00Z' }])
   expect(report.statements).toContainEqual(
-    expect.objectContaining({ kind: 'renewal', statedAt: START + 3 * DAY, said: { autoRenews: false } }),
+    expect.objectContaining({ kind: 'renewal', statedAt: START + 3 * DAY, said: { autoRenews: false, gaveUp: true } }),
   )
 })
 

@@ -38,8 +38,8 @@ function periodTypeOf(transaction: AppleTransaction): PeriodSaid['periodType'] {
   return offerType === undefined || price === 0 ? 'normal' : 'intro'
 }
 
-const isDiscounted = ({ offerType, offerDiscountType }: AppleTransaction): boolean =>
-  offerType !== undefined && offerDiscountType !== OfferDiscountType.FREE_TRIAL
+const isDiscounted = (transaction: AppleTransaction): boolean =>
+  transaction.offerType !== undefined && !isFamilyShared(transaction) && periodTypeOf(transaction) !== 'trial'
 
 /** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
 export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<PeriodSaid['refund']> {
