@@ -89,14 +89,12 @@ async function foldNumbers(
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
   const lives = await readLives(tx, environment, locked)
-  // The facts name the subscriptions by the numbers of their rows.
-  const unstored = await storeCustomers(
+  const storing = storeCustomers(
     tx,
     environment,
     lives.filter(({ user }) => stored.has(user.no)),
   )
-  const unfolded = await foldUsers(tx, environment, locked, lives)
-  const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
+  const failed = await foldUsers(tx, environment, locked, lives, storing)
   await setUsersAside(tx, environment, locked, failed)
   return { folded: locked.length, failed }
 }
