@@ -9407,7 +9407,7 @@ export interface components {
          */
         FiguresPrevious: boolean;
         /**
-         * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          * @example false
          */
         FiguresFresh: boolean;
@@ -12575,7 +12575,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -12752,7 +12752,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14127,7 +14127,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14336,7 +14336,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14629,7 +14629,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14818,7 +14818,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -15007,7 +15007,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];

@@ -4340,7 +4340,7 @@ export type FiguresRateDate = string;
 export type FiguresPrevious = boolean;
 
 /**
- * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+ * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
  */
 export type FiguresFresh = boolean;
 
@@ -8241,7 +8241,7 @@ export type V4GetAnalyticsChartData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -8390,7 +8390,7 @@ export type V4GetAnalyticsCardData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10060,7 +10060,7 @@ export type V4ListAnalyticsChartFactsData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10233,7 +10233,7 @@ export type V4ExplainAnalyticsChartData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10513,7 +10513,7 @@ export type V4GetAnalyticsCohortsData = {
          */
         rate_date?: string;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10693,7 +10693,7 @@ export type V4GetAnalyticsLtvData = {
          */
         rate_date?: string;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10873,7 +10873,7 @@ export type V4GetAnalyticsLtvTrialConversionData = {
          */
         rate_date?: string;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
