@@ -39,11 +39,19 @@ export async function generationsOf(tx: Tx, environment: Environment): Promise<G
 }
 
 /**
- * Folds the users, whose `lives` were read, and writes the difference to their stored facts. The caller has locked the users, and has stored their
- * subscriptions. A user without a life does not exist any more and loses the facts.
+ * Folds the users, whose `lives` were read, and writes the difference to their stored facts. The caller has locked the users. A user without a life does
+ * not exist any more and loses the facts. `storing`: stores the users' subscriptions, whose numbers the facts have; the database does so while the
+ * facts are computed.
  */
-export async function foldUsers(tx: Tx, environment: Environment, numbers: number[], lives: Life[]): Promise<Unfoldable[]> {
-  const { folded, failed } = await foldLives(lives)
+export async function foldUsers(
+  tx: Tx,
+  environment: Environment,
+  numbers: number[],
+  lives: Life[],
+  storing: Promise<Unfoldable[]> = Promise.resolve([]),
+): Promise<Unfoldable[]> {
+  const [unstored, { folded, failed: unfolded }] = await Promise.all([storing, foldLives(lives)])
+  const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
   const known = new Set(lives.map(({ user }) => user.no))
   const gone = numbers.filter(no => !known.has(no)).map((no): FactsOfUser => ({ no, user: '', facts: null }))
   const all = [...folded, ...gone]

@@ -100,9 +100,11 @@ export function sourcesOf({ user, transactions }: Pick<Life, 'user' | 'transacti
   const events = new Map(transactions.map(event => [event.id, event]))
   const sources = new Map<PurchaseRow | PostedTransaction, Source>()
   function once<T extends PurchaseRow | PostedTransaction>(of: T, compute: (of: T) => Source): Source {
-    const found = sources.get(of) ?? compute(of)
-    sources.set(of, found)
-    return found
+    const found = sources.get(of)
+    if (found) return found
+    const source = compute(of)
+    sources.set(of, source)
+    return source
   }
   const ofPurchase = (purchase: PurchaseRow) => once(purchase, one => sourceOfPurchase(one, user))
   function ofPeriod(period: KnownPeriod): Source {

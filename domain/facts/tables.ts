@@ -26,6 +26,16 @@ const contentSql = (columns: Columns) => `array_to_string(array[${columns.map(([
 /** What is stored of a user: `content` as `contentOf` of the row. */
 export type StoredUser = { no: number; content: string }
 
+async function arraysOf(columns: Columns, rows: FactRow[]): Promise<(string | null)[]> {
+  const step = inSteps()
+  const values: (string | null)[] = []
+  for (const i of columns.keys()) {
+    values.push(arrayOf(rows, row => row.values[i] ?? null))
+    await step(rows.length / columns.length)
+  }
+  return values
+}
+
 const names = (columns: Columns) => columns.map(([name]) => name).join(', ')
 const arrays = (columns: Columns, from: number) => columns.map(([, type], i) => `$${from + i}::${type}[]`).join(', ')
 
@@ -42,15 +52,6 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: C
     where environment = $1 and generation = $2 and id in (select unnest($4::bigint[]))`
   const add = `insert into ${table} (environment, generation, seq, user_no, ${names(columns)})
     select $1, $2, $3, t.* from unnest($4::bigint[], ${arrays(columns, 5)}) t`
-  async function addSome(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
-    const values: (string | null)[] = []
-    const step = inSteps()
-    for (const i of columns.keys()) {
-      values.push(arrayOf(rows, row => row.values[i] ?? null))
-      await step(rows.length / columns.length)
-    }
-    await tx.query({ name: `add-${table}`, text: add, values: [environment, generation, seq, rows.map(({ no }) => no), ...values] })
-  }
   return {
     load: async (tx: Tx, environment: Environment, generation: number, users: number[]): Promise<Stored[]> =>
       (await tx.query<Stored>({ name: `load-${table}`, text: load, values: [environment, generation, users] })).rows,
@@ -59,8 +60,17 @@ function tableOf(table: 'transaction_facts' | 'subscription_changes', columns: C
       if (ids.length > 0) await tx.query({ name: `bury-${table}`, text: bury, values: [environment, generation, seq, ids] })
     },
     async add(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
-      for (let from = 0; from < rows.length; from += ROWS_AT_ONCE)
-        await addSome(tx, environment, generation, seq, rows.slice(from, from + ROWS_AT_ONCE))
+      let adding: Promise<unknown> = Promise.resolve()
+      for (let from = 0; from < rows.length; from += ROWS_AT_ONCE) {
+        const some = rows.slice(from, from + ROWS_AT_ONCE)
+        // The database writes the rows before them meanwhile.
+        const values = await arraysOf(columns, some)
+        await adding
+        adding = tx.query({ name: `add-${table}`, text: add, values: [environment, generation, seq, some.map(({ no }) => no), ...values] })
+        // It is told where it is waited for.
+        adding.catch(() => {})
+      }
+      await adding
     },
   }
 }
@@ -84,7 +94,7 @@ export const userTable = {
     (await tx.query<StoredUser>({ name: 'load-user-facts', text: LOAD_USERS, values: [environment, generation, users] })).rows,
   async store(tx: Tx, environment: Environment, generation: number, seq: number, rows: FactRow[]): Promise<void> {
     if (rows.length === 0) return
-    const values = USER_COLUMNS.map((_, i) => arrayOf(rows, row => row.values[i] ?? null))
+    const values = await arraysOf(USER_COLUMNS, rows)
     await tx.query({
       name: 'store-user-facts',
       text: STORE_USERS,

@@ -5,7 +5,7 @@ import { isLockTimeout } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { announceMarks } from '../marks/mark.ts'
-import { AT_ONCE, foldMarked } from './fold-batch.ts'
+import { foldMarked, USERS_AT_ONCE } from './fold-batch.ts'
 
 async function hasMarks(pool: Pool, environment: Environment): Promise<boolean> {
   const { rowCount } = await pool.query({
@@ -36,7 +36,7 @@ export async function drainMarks(
   const isLimited = Number.isFinite(deadline)
   let [left, waits] = [limit, false]
   do {
-    const most = Math.min(left, AT_ONCE)
+    const most = Math.min(left, USERS_AT_ONCE)
     const { folded, skipped, isFull } = await transaction(pool, async tx => {
       if (isLimited) await limitWaits(tx, deadline)
       return foldMarked(tx, environment, most, waits)
@@ -109,8 +109,8 @@ export async function foldPresent(pool: Pool, environment: Environment, beat: ()
     text: 'select count(*)::int as users from stale_users where environment = $1',
     values: [environment],
   })
-  for (let left = rows[0]!.users; left > 0; left -= AT_ONCE) {
-    if (await drainMarks(pool, environment, Math.min(left, AT_ONCE))) return
+  for (let left = rows[0]!.users; left > 0; left -= USERS_AT_ONCE) {
+    if (await drainMarks(pool, environment, Math.min(left, USERS_AT_ONCE))) return
     await beat()
   }
 }

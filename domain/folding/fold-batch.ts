@@ -7,7 +7,7 @@ import { readLives } from '../facts/read-lives.ts'
 import { lockUsers } from '../users/user.ts'
 
 /** Users of one transaction. */
-export const AT_ONCE = 500
+export const USERS_AT_ONCE = 500
 
 type Marked = { no: number; id: string | null }
 
@@ -89,20 +89,18 @@ async function foldNumbers(
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
   const lives = await readLives(tx, environment, locked)
-  // The facts name the subscriptions by the numbers of their rows.
-  const unstored = await storeCustomers(
+  const storing = storeCustomers(
     tx,
     environment,
     lives.filter(({ user }) => stored.has(user.no)),
   )
-  const unfolded = await foldUsers(tx, environment, locked, lives)
-  const failed = [...new Map([...unstored, ...unfolded].map(one => [one.no, one])).values()]
+  const failed = await foldUsers(tx, environment, locked, lives, storing)
   await setUsersAside(tx, environment, locked, failed)
   return { folded: locked.length, failed }
 }
 
 /** Folds the users of the oldest marks, in one transaction. Users that somebody else has locked are left for later. */
-export const foldBatch = (pool: Pool, environment: Environment, limit = AT_ONCE, part = WHOLE): Promise<FoldedBatch> =>
+export const foldBatch = (pool: Pool, environment: Environment, limit = USERS_AT_ONCE, part = WHOLE): Promise<FoldedBatch> =>
   transaction(pool, tx => foldMarked(tx, environment, limit, false, part))
 
 /** Beside each other, because one of them computes while another one waits for the database. */
@@ -110,7 +108,7 @@ const PARTS = 2
 
 /** A batch of each part of the environment's users. */
 export async function foldParts(pool: Pool, environment: Environment): Promise<FoldedBatch> {
-  const parts = Array.from({ length: PARTS }, (_, part) => foldBatch(pool, environment, AT_ONCE, { part, of: PARTS }))
+  const parts = Array.from({ length: PARTS }, (_, part) => foldBatch(pool, environment, USERS_AT_ONCE, { part, of: PARTS }))
   // None is under way any more when the failure of another one is reported.
   await Promise.allSettled(parts)
   const batches = await Promise.all(parts)

@@ -9544,7 +9544,7 @@ export interface components {
          */
         FiguresPrevious: boolean;
         /**
-         * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          * @example false
          */
         FiguresFresh: boolean;
@@ -12712,7 +12712,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -12889,7 +12889,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14264,7 +14264,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14473,7 +14473,7 @@ export interface operations {
                  */
                 previous?: components["parameters"]["FiguresPrevious"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14766,7 +14766,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -14955,7 +14955,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];
@@ -15144,7 +15144,7 @@ export interface operations {
                  */
                 rate_date?: components["parameters"]["FiguresRateDate"];
                 /**
-                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+                 * @description Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
                  * @example false
                  */
                 fresh?: components["parameters"]["FiguresFresh"];

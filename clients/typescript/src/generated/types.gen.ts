@@ -4463,7 +4463,7 @@ export type FiguresRateDate = string;
 export type FiguresPrevious = boolean;
 
 /**
- * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+ * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
  */
 export type FiguresFresh = boolean;
 
@@ -8364,7 +8364,7 @@ export type V4GetAnalyticsChartData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -8513,7 +8513,7 @@ export type V4GetAnalyticsCardData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10183,7 +10183,7 @@ export type V4ListAnalyticsChartFactsData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10356,7 +10356,7 @@ export type V4ExplainAnalyticsChartData = {
          */
         previous?: boolean;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10636,7 +10636,7 @@ export type V4GetAnalyticsCohortsData = {
          */
         rate_date?: string;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10816,7 +10816,7 @@ export type V4GetAnalyticsLtvData = {
          */
         rate_date?: string;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
@@ -10996,7 +10996,7 @@ export type V4GetAnalyticsLtvTrialConversionData = {
          */
         rate_date?: string;
         /**
-         * Counts everything that was recorded until now, also where an answer may otherwise be a second old.
+         * Counts everything that was recorded until now, also where an answer may otherwise be a second old. Changes that are not folded within 200 ms are left out, and `behind` counts their users.
          */
         fresh?: boolean;
         /**
