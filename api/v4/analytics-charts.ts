@@ -4,18 +4,15 @@ import { today } from '../../domain/figures/charts/card.ts'
 import { chartFigures } from '../../domain/figures/charts/chart.ts'
 import { type Quotient, roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import type { LabelledLine } from '../../domain/figures/charts/segmented.ts'
-import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
 import { queryContext, readQuestion } from '../../domain/figures/question.ts'
 import { notFound } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
+import { unconverted } from './unconverted.ts'
 
 /** Decimals of money and percentages. */
 const PLACES = 2
 
 export const decimalsOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
-
-export const unconverted = (rows: LeftOutMoney[]) =>
-  rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: roundedFigure(amount, PLACES) }))
 
 /** A series in the answer. `starts`: of its buckets. */
 function series({ label, line }: LabelledLine, places: number, starts: number[], withPrevious: boolean) {
@@ -62,7 +59,7 @@ export const v4GetAnalyticsChart = expensiveRead(
         series: figures.series.map(shown),
         ...(question.segmentation && { segmentation: question.segmentation.code }),
         ...(figures.summary && { summarySeries: shown(figures.summary) }),
-        ...(figures.unconverted.length > 0 && { unconverted: unconverted(figures.unconverted) }),
+        ...unconverted(figures.unconverted),
         as_of: figures.asOf,
         incomplete_from: figures.incompleteFrom,
       },

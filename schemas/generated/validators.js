@@ -18022,7 +18022,7 @@ function validate147(data, { instancePath = "", parentData, parentDataProperty, 
           errors++;
         }
         for (const key0 in data0) {
-          if (!(key0 === "currency" || key0 === "transactions" || key0 === "amount")) {
+          if (!(key0 === "currency" || key0 === "transactions" || key0 === "amount" || key0 === "refunds" || key0 === "refunded_amount")) {
             const err4 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:UnconvertedMoney/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
             if (vErrors === null) {
               vErrors = [err4];
@@ -18087,22 +18087,66 @@ function validate147(data, { instancePath = "", parentData, parentDataProperty, 
             errors++;
           }
         }
+        if (data0.refunds !== void 0) {
+          let data4 = data0.refunds;
+          if (!(typeof data4 == "number" && (!(data4 % 1) && !isNaN(data4)) && isFinite(data4))) {
+            const err10 = { instancePath: instancePath + "/" + i0 + "/refunds", schemaPath: "answer:UnconvertedMoney/properties/refunds/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err10];
+            } else {
+              vErrors.push(err10);
+            }
+            errors++;
+          }
+          if (typeof data4 == "number" && isFinite(data4)) {
+            if (data4 > 9007199254740991 || isNaN(data4)) {
+              const err11 = { instancePath: instancePath + "/" + i0 + "/refunds", schemaPath: "answer:UnconvertedMoney/properties/refunds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err11];
+              } else {
+                vErrors.push(err11);
+              }
+              errors++;
+            }
+            if (data4 < 1 || isNaN(data4)) {
+              const err12 = { instancePath: instancePath + "/" + i0 + "/refunds", schemaPath: "answer:UnconvertedMoney/properties/refunds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+              if (vErrors === null) {
+                vErrors = [err12];
+              } else {
+                vErrors.push(err12);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data0.refunded_amount !== void 0) {
+          let data5 = data0.refunded_amount;
+          if (!(typeof data5 == "number" && isFinite(data5))) {
+            const err13 = { instancePath: instancePath + "/" + i0 + "/refunded_amount", schemaPath: "answer:UnconvertedMoney/properties/refunded_amount/type", keyword: "type", params: { type: "number" } };
+            if (vErrors === null) {
+              vErrors = [err13];
+            } else {
+              vErrors.push(err13);
+            }
+            errors++;
+          }
+        }
       } else {
-        const err10 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:UnconvertedMoney/type", keyword: "type", params: { type: "object" } };
+        const err14 = { instancePath: instancePath + "/" + i0, schemaPath: "answer:UnconvertedMoney/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err10];
+          vErrors = [err14];
         } else {
-          vErrors.push(err10);
+          vErrors.push(err14);
         }
         errors++;
       }
     }
   } else {
-    const err11 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
+    const err15 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "array" } };
     if (vErrors === null) {
-      vErrors = [err11];
+      vErrors = [err15];
     } else {
-      vErrors.push(err11);
+      vErrors.push(err15);
     }
     errors++;
   }
@@ -22736,7 +22780,7 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
               errors++;
             }
             for (const key1 in data7) {
-              if (!(key1 === "currency" || key1 === "transactions" || key1 === "amount")) {
+              if (!(key1 === "currency" || key1 === "transactions" || key1 === "amount" || key1 === "refunds" || key1 === "refunded_amount")) {
                 const err21 = { instancePath: instancePath + "/unconverted/" + i1, schemaPath: "answer:UnconvertedMoney/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
                 if (vErrors === null) {
                   vErrors = [err21];
@@ -22801,32 +22845,76 @@ function validate161(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
             }
+            if (data7.refunds !== void 0) {
+              let data11 = data7.refunds;
+              if (!(typeof data11 == "number" && (!(data11 % 1) && !isNaN(data11)) && isFinite(data11))) {
+                const err27 = { instancePath: instancePath + "/unconverted/" + i1 + "/refunds", schemaPath: "answer:UnconvertedMoney/properties/refunds/type", keyword: "type", params: { type: "integer" } };
+                if (vErrors === null) {
+                  vErrors = [err27];
+                } else {
+                  vErrors.push(err27);
+                }
+                errors++;
+              }
+              if (typeof data11 == "number" && isFinite(data11)) {
+                if (data11 > 9007199254740991 || isNaN(data11)) {
+                  const err28 = { instancePath: instancePath + "/unconverted/" + i1 + "/refunds", schemaPath: "answer:UnconvertedMoney/properties/refunds/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err28];
+                  } else {
+                    vErrors.push(err28);
+                  }
+                  errors++;
+                }
+                if (data11 < 1 || isNaN(data11)) {
+                  const err29 = { instancePath: instancePath + "/unconverted/" + i1 + "/refunds", schemaPath: "answer:UnconvertedMoney/properties/refunds/minimum", keyword: "minimum", params: { comparison: ">=", limit: 1 } };
+                  if (vErrors === null) {
+                    vErrors = [err29];
+                  } else {
+                    vErrors.push(err29);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data7.refunded_amount !== void 0) {
+              let data12 = data7.refunded_amount;
+              if (!(typeof data12 == "number" && isFinite(data12))) {
+                const err30 = { instancePath: instancePath + "/unconverted/" + i1 + "/refunded_amount", schemaPath: "answer:UnconvertedMoney/properties/refunded_amount/type", keyword: "type", params: { type: "number" } };
+                if (vErrors === null) {
+                  vErrors = [err30];
+                } else {
+                  vErrors.push(err30);
+                }
+                errors++;
+              }
+            }
           } else {
-            const err27 = { instancePath: instancePath + "/unconverted/" + i1, schemaPath: "answer:UnconvertedMoney/type", keyword: "type", params: { type: "object" } };
+            const err31 = { instancePath: instancePath + "/unconverted/" + i1, schemaPath: "answer:UnconvertedMoney/type", keyword: "type", params: { type: "object" } };
             if (vErrors === null) {
-              vErrors = [err27];
+              vErrors = [err31];
             } else {
-              vErrors.push(err27);
+              vErrors.push(err31);
             }
             errors++;
           }
         }
       } else {
-        const err28 = { instancePath: instancePath + "/unconverted", schemaPath: "#/properties/unconverted/type", keyword: "type", params: { type: "array" } };
+        const err32 = { instancePath: instancePath + "/unconverted", schemaPath: "#/properties/unconverted/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err28];
+          vErrors = [err32];
         } else {
-          vErrors.push(err28);
+          vErrors.push(err32);
         }
         errors++;
       }
     }
   } else {
-    const err29 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err33 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err29];
+      vErrors = [err33];
     } else {
-      vErrors.push(err29);
+      vErrors.push(err33);
     }
     errors++;
   }
