@@ -12,7 +12,8 @@ import { notFound } from '../../domain/refusal.ts'
 import { apiTime, type Db } from '../../store/connect.ts'
 import { expensiveRead } from '../operation.ts'
 import { behindField, behindHeader, cursorPage, restartedHeader } from '../pagination.ts'
-import { decimalsOf, unconverted } from './analytics-charts.ts'
+import { decimalsOf } from './analytics-charts.ts'
+import { unconverted } from './unconverted.ts'
 
 /** Amounts have at most six decimals. */
 const AMOUNT_PLACES = 6
@@ -95,7 +96,7 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       denominator: found.denominator && decimalText(found.denominator),
       facts: found.facts.map(one => ({ ...one, contribution: decimalText(one.contribution) })),
       currencies: found.currencies.map(currency),
-      ...(found.unconverted.length > 0 && { unconverted: unconverted(found.unconverted) }),
+      ...unconverted(found.unconverted),
       changed_since: found.late.map(one => ({ ...one, contribution: decimalText(one.contribution) })),
       late_facts: found.lateFacts.map(fact),
       sql: found.sql,

@@ -5,19 +5,16 @@ import { type ChartFigures, chartFigures } from '../../domain/figures/charts/cha
 import type { FigureLine } from '../../domain/figures/charts/lines.ts'
 import { type Quotient, roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import type { LabelledLine } from '../../domain/figures/charts/segmented.ts'
-import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
 import { queryContext, readQuestion } from '../../domain/figures/question.ts'
 import { notFound } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
 import { behindField, behindHeader } from '../pagination.ts'
+import { unconverted } from './unconverted.ts'
 
 /** Decimals of money and percentages. */
 const PLACES = 2
 
 export const decimalsOf = (measure: ChartMeasure): number => (measure === 'count' ? 0 : PLACES)
-
-export const unconverted = (rows: LeftOutMoney[]) =>
-  rows.map(({ currency, transactions, amount }) => ({ currency, transactions, amount: roundedFigure(amount, PLACES) }))
 
 /** Where what is shown lies in time. `previousStarts`: empty unless asked for. */
 type Shown = Pick<ChartFigures, 'starts' | 'previousStarts' | 'completeTo'> & { places: number; withPrevious: boolean }
@@ -76,7 +73,7 @@ export const v4GetAnalyticsChart = expensiveRead(
         series: figures.series.map(line => series(line, shown)),
         ...(question.segmentation && { segmentation: question.segmentation.code }),
         ...(figures.summary && { summarySeries: series(figures.summary, shown) }),
-        ...(figures.unconverted.length > 0 && { unconverted: unconverted(figures.unconverted) }),
+        ...unconverted(figures.unconverted),
         ...complete(figures.whole, shown),
         as_of: figures.asOf,
         ...behindField(figures.behind),

@@ -1,6 +1,4 @@
 import type { Environment, EnvironmentKind } from '../../domain/environment.ts'
-import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
-import type { LeftOutMoney } from '../../domain/figures/charts/unconverted.ts'
 import { computeCohorts } from '../../domain/figures/cohorts/cohorts.ts'
 import {
   DEFINITION_LABELS,
@@ -20,14 +18,9 @@ import { invalidFields } from '../../domain/refusal.ts'
 import type { Db } from '../../store/connect.ts'
 import { type ApiDeps, expensiveRead } from '../operation.ts'
 import { behindField } from '../pagination.ts'
+import { unconverted as unconvertedMoney } from './unconverted.ts'
 
 const NUMBER = { sandbox: 0, production: 1 } as const
-
-const MONEY_DECIMALS = 2
-
-/** Left out where all money could be converted. */
-const missingMoney = (unconverted: LeftOutMoney[]) =>
-  unconverted.length > 0 && { unconverted: unconverted.map(row => ({ ...row, amount: roundedFigure(row.amount, MONEY_DECIMALS) })) }
 
 export const v4GetAnalyticsCohorts = expensiveRead(
   'v4GetAnalyticsCohorts',
@@ -55,7 +48,7 @@ export const v4GetAnalyticsCohorts = expensiveRead(
         total,
         max_values,
         ...(segments && { segments }),
-        ...missingMoney(unconverted),
+        ...unconvertedMoney(unconverted),
         as_of: asOf,
         ...behindField(behind),
       },
@@ -82,7 +75,7 @@ export const v4GetAnalyticsLtv = expensiveRead('v4GetAnalyticsLtv', async ({ que
       segment: question.segment?.code ?? null,
       segments,
       series,
-      ...missingMoney(unconverted),
+      ...unconvertedMoney(unconverted),
       as_of: asOf,
       ...behindField(behind),
     },

@@ -1,8 +1,8 @@
-import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import { type ExperimentResult, type GroupResult, summarise } from '../../domain/figures/experiments/summary.ts'
 import { invalidField } from '../../domain/refusal.ts'
 import { expensiveRead } from '../operation.ts'
 import { behindField } from '../pagination.ts'
+import { unconverted as unconvertedMoney } from './unconverted.ts'
 
 const group = (result: GroupResult) => ({
   group_uid: result.id,
@@ -58,7 +58,7 @@ export const v4GetExperimentsSummary = expensiveRead(
         environment: own as 0 | 1,
         currency,
         data: experiments.map(experiment),
-        ...(unconverted.length > 0 && { unconverted: unconverted.map(row => ({ ...row, amount: roundedFigure(row.amount, 2) })) }),
+        ...unconvertedMoney(unconverted),
         ...behindField(behind),
       },
     }

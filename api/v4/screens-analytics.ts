@@ -1,11 +1,12 @@
 import { roundedFigure } from '../../domain/figures/charts/rounding.ts'
 import { type CommonQuery, type FigureQuestion, queryContext, readQuestion } from '../../domain/figures/question.ts'
 import type { ScreenKpi } from '../../domain/figures/screens/kpi.ts'
-import { figuresOfScreen, type ScreenFigures, screensOverview } from '../../domain/figures/screens/screens.ts'
+import { figuresOfScreen, screensOverview } from '../../domain/figures/screens/screens.ts'
 import { getScreenSummary } from '../../domain/screens/screen.ts'
 import type { Pool } from '../../store/connect.ts'
 import { expensiveRead } from '../operation.ts'
 import { behindField } from '../pagination.ts'
+import { unconverted } from './unconverted.ts'
 
 const MONEY_PLACES = 2
 
@@ -39,16 +40,6 @@ function shownKpis<Code extends keyof typeof PLACES>(kpis: Record<Code, ScreenKp
 
 const period = ({ window, unit }: FigureQuestion) => ({ from: window.from, to: window.to, unit })
 
-/** The optional part of an answer: only where something could not be converted. */
-const leftOut = ({ unconverted }: Pick<ScreenFigures<never>, 'unconverted'>) =>
-  unconverted.length > 0 && {
-    unconverted: unconverted.map(({ currency, transactions, amount }) => ({
-      currency,
-      transactions,
-      amount: roundedFigure(amount, MONEY_PLACES),
-    })),
-  }
-
 type Asked = { query: CommonQuery & { currency: string }; environment: number; environmentKind: 'production' | 'sandbox'; db: Pool }
 
 async function questionOf({ query, environment, environmentKind, db }: Asked): Promise<FigureQuestion> {
@@ -64,7 +55,7 @@ export const v4GetScreensAnalyticsOverview = expensiveRead('v4GetScreensAnalytic
       object: 'screens_analytics_overview' as const,
       url: '/v4/screens/analytics/overview',
       data: { kpis: shownKpis(figures.kpis), period: period(question) },
-      ...leftOut(figures),
+      ...unconverted(figures.unconverted),
       ...behindField(figures.behind),
     },
   }
@@ -80,7 +71,7 @@ export const v4GetScreenAnalytics = expensiveRead('v4GetScreenAnalytics', async 
       object: 'screen_analytics' as const,
       url: `/v4/screens/${id}/analytics`,
       data: { kpis: shownKpis(figures.kpis), period: period(question), screen: { uid: id, name, status, type } },
-      ...leftOut(figures),
+      ...unconverted(figures.unconverted),
       ...behindField(figures.behind),
     },
   }

@@ -6,7 +6,7 @@ import { foldLives } from '../facts/fold-users.ts'
 import { readLives } from '../facts/read-lives.ts'
 import { FACT_TABLES } from '../facts/tables.ts'
 import { writeFacts } from '../facts/write.ts'
-import { FOLD_VERSION } from '../marks/mark.ts'
+import { FOLD_VERSION, markStored } from '../marks/mark.ts'
 import { lockUsers } from '../users/user.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
 import { setUsersAside } from './fold-batch.ts'
@@ -64,7 +64,15 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
     [],
     users.map(({ id }) => id),
   )
-  const { folded, failed } = await foldLives(await readLives(tx, environment, numbers))
+  const lives = await readLives(tx, environment, numbers)
+  // Versions before 9 left posted refunds of recorded purchases out of access and sums as well, which are stored when the user is folded next.
+  const refunded = lives.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
+  await markStored(
+    tx,
+    environment,
+    refunded.map(({ user }) => user.id),
+  )
+  const { folded, failed } = await foldLives(lives)
   await writeFacts(tx, environment, state.building, folded)
   // One user who cannot be folded must not keep the others at the rules of an earlier version. The user's former facts stay until a fold succeeds.
   if (failed.length > 0) {

@@ -5,16 +5,10 @@ import { unscaled } from '../events/money.ts'
 import { postedOf, STORE_OF } from './posted.ts'
 import { REFUND_FACTS } from './posted-price.ts'
 import type { PurchaseRow } from './purchase.ts'
-import { refundedAmount, refundPartsOf } from './refund-parts.ts'
+import { type PostedBack, type RepeatedRefund, refundedAmount, refundPartsOf } from './refund-parts.ts'
 
 // A refund posted for a transaction that is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so a posted one counts only
 // as far as nobody has stated it of the purchase, whichever came first.
-
-/** A posted refund of a purchase, or what was taken back of such refunds (negative); in millionths, times in ms. */
-export type PostedBack = { at: number; amount: bigint; recorded: number; event: string }
-
-/** A posted refund that repeats a refund that is stated of the purchase. `amount`: millionths. */
-export type RepeatedRefund = { event: string; amount: bigint }
 
 type PostedRefund = {
   purchase: number

@@ -1,7 +1,6 @@
 import type { Credit, Plan } from './credits.ts'
 import type { OffCause } from './period.ts'
-import type { PostedBack, RepeatedRefund } from './posted-refunds.ts'
-import type { RefundPart } from './refund-parts.ts'
+import type { PostedBack, RefundPart, RepeatedRefund } from './refund-parts.ts'
 
 /** The stores of purchases, and the platform that events and users have for each. */
 export const TARGET_PLATFORM = { app_store: 'iOS', play_store: 'Android', stripe: 'Stripe', paddle: 'Paddle' } as const

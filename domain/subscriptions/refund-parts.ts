@@ -3,6 +3,12 @@ import { compareAmounts, minus, plus } from '../events/money.ts'
 /** One refund of a transaction: what it gave back, and when (ISO). */
 export type RefundPart = { at: string; amount: string }
 
+/** A posted refund of a purchase, or what was taken back of such refunds (negative); in millionths, times in ms. */
+export type PostedBack = { at: number; amount: bigint; recorded: number; event: string }
+
+/** A posted refund that repeats a refund that is stated of the purchase. `amount`: millionths. */
+export type RepeatedRefund = { event: string; amount: bigint }
+
 /**
  * The refunds when `total` has gone back in all, last stated with the time `at`. A rise is a further refund at that time, and leaves the former ones at
  * theirs. A fall takes from the latest refunds first. Without a rise, `at` corrects the time of the last refund that remains.

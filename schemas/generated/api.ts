@@ -6342,6 +6342,10 @@ export interface components {
             transactions: number;
             /** @description Before refunds, in that currency. */
             amount: number;
+            /** @description How many refunds in that currency are not converted; left out when there are none, or when refunds are not asked for. */
+            refunds?: number;
+            /** @description What went back with these refunds, in that currency; with `refunds` only. */
+            refunded_amount?: number;
         };
         ExperimentSummary: {
             experiment_uid: string;

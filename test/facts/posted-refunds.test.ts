@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { drainMarks } from '../../domain/folding/drain.ts'
+import { rebuildFacts } from '../../domain/folding/rebuild.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
 
@@ -69,6 +70,17 @@ test('is a refund of the purchase, whichever comes first, and ends its access', 
   expect(await refund(after, second, 3, { price: '10' })).toBe(0)
   expect(await standing(before)).toEqual(WHOLE)
   expect(await standing(after)).toEqual(WHOLE)
+})
+
+test('what an earlier version has stored without it is mended by the rebuild that follows', async () => {
+  const [user, transaction] = [await userOf(api), unique()]
+  await record(user, transaction)
+  await refund(user, transaction, 3, { price: '10' })
+  await standing(user)
+  await api.pool.query(`update users set net_payments_usd = 15, status = 'active' where id = $1`, [user])
+  await api.pool.query('update purchases set access_until = expires_at where user_id = $1', [user])
+  await rebuildFacts(api.pool, api.project.production, { isStopping: () => false })
+  expect(await standing(user)).toEqual(WHOLE)
 })
 
 test('several of them are several refunds, without an amount of all that is left, and never more than was paid', async () => {

@@ -127,7 +127,9 @@ test('what cannot be converted is told with the series of values, too, where onl
   expect((await api.call('POST', '/v4/events', { key, body: { events } })).body.created).toBe(2)
   for (const segmentation of ['', '&segmentation=country']) {
     const { body } = await api.call('GET', `/v4/analytics/charts/sales?from=${NOW - 20 * DAY}&to=${NOW}${segmentation}`, { key })
-    expect(body.unconverted).toEqual([{ currency: 'CHF', transactions: 1, amount: 3 }])
+    expect(body.unconverted).toEqual([{ currency: 'CHF', transactions: 0, amount: 0, refunds: 1, refunded_amount: 3 }])
+    const whole = await api.call('GET', `/v4/analytics/charts/sales?from=${NOW - 40 * DAY}&to=${NOW}${segmentation}`, { key })
+    expect(whole.body.unconverted).toEqual([{ currency: 'CHF', transactions: 1, amount: 3, refunds: 1, refunded_amount: 3 }])
   }
 })
 

@@ -13,8 +13,8 @@ export type Known = {
   campaign: string | null
 }
 
-/** `twice`: some, then all of it, which counts as the rest. `halves`: two parts that make the whole. */
-export type Refunded = { after: number; part: 'all' | 'some' | 'twice' | 'halves' }
+/** `twice`: some, then all of it, which counts as the rest. `halves`: two parts that make the whole. `isPostedAlone`: no PATCH states it. */
+export type Refunded = { after: number; part: 'all' | 'some' | 'twice' | 'halves'; isPostedAlone: boolean }
 
 export type PeriodPlan = {
   /** From the end of the period before, negative: early. */
@@ -87,6 +87,7 @@ const ago = fc.oneof(
 const refunded: fc.Arbitrary<Refunded> = fc.record({
   after: fc.constantFrom(0, 1, 5 * HOUR, 6 * DAY, 40 * DAY),
   part: fc.constantFrom('all', 'all', 'some', 'twice', 'halves'),
+  isPostedAlone: fc.boolean(),
 })
 
 const usualPrice = fc.constantFrom('9.99', '9.99', '4.990000', '0.01', '119', '1234567.891234')

@@ -1,7 +1,7 @@
 // A plan as the requests that a caller makes, in the order in which the service receives them.
 import type { Statement } from '../oracle/heard.ts'
 import { HOUR, type Instant, type Store } from '../oracle/history.ts'
-import type { Known, PeriodPlan, Plan, Refunded, SalePlan, SightPlan, SubscriptionPlan } from './plans.ts'
+import type { Known, PeriodPlan, Plan, Refunded, SalePlan, SightPlan, SubscriptionPlan, Way } from './plans.ts'
 
 type Body = Record<string, unknown>
 /** Statements that keep their order, with the time of what the first is about. */
@@ -57,6 +57,10 @@ function updatesOf(store: Store, transaction: string, begin: Instant, price: str
   if (price === '0' || refund.part === 'all') return [update({ refunded_at })]
   return refund.part === 'some' ? [update(part)] : [update(part), update({ refunded_at: iso(at + 1), refunded_amount: price })]
 }
+
+/** Of a transaction that is recorded and posted, the refund may be posted alone. */
+const statedRefund = (refund: Refunded | null, way: Way): Refunded | null =>
+  way === 'posted, then recorded' && refund?.isPostedAlone ? null : refund
 
 function refundEvents(name: string, purchase: Body, begin: Instant, refund: Refunded | null, now: Instant): Told[] {
   if (!refund || purchase.price === '0' || purchase.price === undefined) return []
@@ -186,7 +190,7 @@ function subscriptionStatements(subscription: SubscriptionPlan, n: number, now: 
             }),
           ),
         )
-      if (!plan.isFamilyShared) updates.push(...updatesOf(store, named, begin, plan.price, plan.refund, now))
+      if (!plan.isFamilyShared) updates.push(...updatesOf(store, named, begin, plan.price, statedRefund(plan.refund, way), now))
       told.push({ at: begin, statements: [{ is: 'purchase', user: userName(user), body }, ...updates] })
     }
     return told
@@ -224,7 +228,7 @@ function saleStatements(sale: SalePlan, n: number, now: Instant): Told[] {
       screen_id: sale.screen,
       ...storeData(sale.store, 'coins', transaction, null),
     })
-    const updates = updatesOf(sale.store, transaction, at, sale.price, sale.refund, now)
+    const updates = updatesOf(sale.store, transaction, at, sale.price, statedRefund(sale.refund, sale.way), now)
     told.push({ at, statements: [{ is: 'purchase', user: userName(sale.user), body }, ...updates] })
   }
   return told

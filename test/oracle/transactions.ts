@@ -111,6 +111,20 @@ function refundsOf(transaction: Transaction, events: Posted[]): Refund[] {
   return refunds
 }
 
+/** A posted refund repeats a stated one of the same amount. Otherwise it gives back what it names, of what is left. */
+function withPosted(transaction: Transaction, events: Posted[]): Refund[] {
+  const repeated = [...transaction.refunds]
+  const refunds = [...transaction.refunds]
+  for (const event of events.toSorted((a, b) => a.happenedAt - b.happenedAt)) {
+    const price = exact(event.price!)
+    const same = repeated.findIndex(({ amount }) => order(amount, price) === 0)
+    if (same >= 0) repeated.splice(same, 1)
+    const amount = least(price, minus(transaction.amount, sum(refunds.map(refund => refund.amount))))
+    if (same < 0 && order(amount, ZERO) > 0) refunds.push({ at: event.happenedAt, amount, usd: null })
+  }
+  return refunds
+}
+
 /** A word about a subscription is about the latest period that had begun. */
 function hear(transactions: Transaction[], event: Posted): void {
   const periods = transactions.filter(period => period.subscription === lineageOf(event) && period.at <= event.happenedAt)
@@ -140,9 +154,15 @@ export function transactionsOf(history: History): Transaction[] {
     )
   // Of several words about one thing the last counts.
   for (const event of events.toSorted((a, b) => a.happenedAt - b.happenedAt)) hear(posted, event)
-  return [...purchases.filter(purchase => !purchase.isFamilyShared).map(ofPurchase), ...posted].filter(
-    transaction => transaction.subscription !== null || order(transaction.amount, ZERO) > 0,
+  const refunding = Map.groupBy(
+    history.arrivals.filter(arrival => arrival.is === 'event').filter(event => REFUNDS.has(event.name)),
+    event => `${event.store}|${event.transaction}`,
   )
+  const charged = purchases
+    .filter(purchase => !purchase.isFamilyShared)
+    .map(ofPurchase)
+    .map(transaction => ({ ...transaction, refunds: withPosted(transaction, refunding.get(transaction.key) ?? []) }))
+  return [...charged, ...posted].filter(transaction => transaction.subscription !== null || order(transaction.amount, ZERO) > 0)
 }
 
 /** The instant at which all of the amount had been refunded; null: never. */

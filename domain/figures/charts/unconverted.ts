@@ -9,8 +9,8 @@ import { scanOf, scanRelations } from './scan.ts'
 import type { Scan, ScanContext } from './scan-rows.ts'
 import { sidesDiffer, sidesSql } from './sides.ts'
 
-/** Transactions in a currency without any rate, and their amounts in it. */
-export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient }
+/** Transactions in a currency without any rate, and their amounts in it; apart from these their refunds, and what went back with these. */
+export type LeftOutMoney = { currency: string; transactions: number; amount: Quotient; refunds: number; refunded: Quotient }
 
 const DAY = 86_400
 
@@ -21,11 +21,12 @@ export async function hasUnrated({ source, money }: ScanContext): Promise<boolea
   return (await source.query({ text })).length > 0
 }
 
-/** A refund or credit counts as the transaction that it belongs to, unless that one is counted, too. Where refunds alone are asked for, each counts. */
+/** Refunds are kept apart. A credit counts as the transaction that it belongs to, unless that one is counted, too. */
 const ofTransactions = ({ from }: TimeWindow): string =>
-  `greatest(1, count(case when t.kind not in (6, 7) or t.bought_on < ${Math.floor(from / DAY)} then 1 end)) as transactions, sum(abs(t.amount)) as amount`
+  `count(case when t.kind not in (6, 7) or t.kind = 7 and t.bought_on < ${Math.floor(from / DAY)} then 1 end) as transactions,
+  sum(case when t.kind = 6 then 0 else abs(t.amount) end) as amount,
+  count(case when t.kind = 6 then 1 end) as refunds, sum(case when t.kind = 6 then t.amount else 0 end) as refunded`
 
-const OF_REFUNDS = 'count(*) as transactions, sum(abs(t.amount)) as amount'
 const OF_STATE = 'sum(s.sign) as transactions, sum(s.sign * s.amount) as amount'
 const OF_CHANGES = `count(distinct s.subscription) as transactions,
   greatest(sum(case when s.sign = 1 then s.amount else 0 end), sum(case when s.sign = 1 then 0 else s.amount end)) as amount`
@@ -40,7 +41,7 @@ export async function unconvertedOf(
   const isOfSides = code === 'monthly' || code === 'movement'
   const scan = code === 'movement' ? scanOf('monthly', { ...context, sides: movedSides(context) }) : scanOf(code, context)
   const ofSides = kind === 'stock' ? OF_STATE : OF_CHANGES
-  const sums = isOfSides ? ofSides : code === 'refunded' ? OF_REFUNDS : ofTransactions(window)
+  const sums = isOfSides ? ofSides : ofTransactions(window)
   return namedMoney(
     context.source,
     await leftOutRows(context, scan, isOfSides ? 's' : 't', sums, kind === 'stock' ? null : window.from, window.to),
@@ -63,15 +64,17 @@ async function leftOutRows(context: ScanContext, scan: Scan, row: string, sums: 
   return source.query({ text, relations: scanRelations(context) })
 }
 
-/** Rows of (currency, transactions, amount in millionths) with their currencies spelled out, in order; rows without transactions are left out. */
+/** Rows of (currency, transactions, amount in millionths, and where there may be any, refunds and refunded) with their currencies spelled out, in order; rows without transactions are left out. */
 export async function namedMoney(source: FactSource, rows: FigureRow[]): Promise<LeftOutMoney[]> {
-  const left = rows.filter(row => row.transactions !== 0n)
+  const left = rows.filter(row => row.transactions !== 0n || (row.refunds ?? 0n) !== 0n)
   const words = await source.wordsOf(left.map(row => Number(row.currency)))
   return left
     .map(row => ({
       currency: words.get(Number(row.currency)) ?? UNKNOWN,
       transactions: Number(row.transactions),
       amount: { top: row.amount as bigint, bottom: PER_MILLION },
+      refunds: Number(row.refunds ?? 0n),
+      refunded: { top: (row.refunded ?? 0n) as bigint, bottom: PER_MILLION },
     }))
     .sort((a, b) => (a.currency < b.currency ? -1 : 1))
 }

@@ -2240,6 +2240,14 @@ export type UnconvertedMoney = {
      * Before refunds, in that currency.
      */
     amount: number;
+    /**
+     * How many refunds in that currency are not converted; left out when there are none, or when refunds are not asked for.
+     */
+    refunds?: number;
+    /**
+     * What went back with these refunds, in that currency; with `refunds` only.
+     */
+    refunded_amount?: number;
 };
 
 export type ExperimentSummary = {
