@@ -6424,7 +6424,7 @@ export interface components {
             sha256: string;
             from_offsets: components["schemas"]["LogOffsets"];
             to_offsets: components["schemas"]["LogOffsets"];
-            /** @description Grows when a column is added; columns are only added at the end. */
+            /** @description Of the type of the file. Grows when a column is added; columns are only added at the end. */
             columns_version: number;
         } | null;
         /** @description One offset of the log per partition, by its number. The rows have offsets in [from, to). */
