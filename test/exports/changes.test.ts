@@ -65,9 +65,9 @@ async function changing() {
         const transaction = { transaction_id: `t-${count++}`, original_transaction_id: `o-${one.person}` }
         const paid = one.name === 'subscription_started' || one.name === 'in_app_purchase'
         const event = { event_name: one.name, customer_uid: user, happened_at, transaction, platform: 'iOS' }
-        const told = item({ ...event, device: { country: one.country }, product_id: 'monthly', price: '5', currency: 'USD' })
-        if (!paid) for (const field of ['price', 'currency']) delete told[field]
-        await must(call, 'POST', '/v4/events', { events: [told], trigger: one.trigger ? 'always' : false })
+        const posted = item({ ...event, device: { country: one.country }, product_id: 'monthly', price: '5', currency: 'USD' })
+        if (!paid) for (const field of ['price', 'currency']) delete posted[field]
+        await must(call, 'POST', '/v4/events', { events: [posted], trigger: one.trigger ? 'always' : false })
         return
       }
       case 'property':
@@ -118,7 +118,7 @@ test('the files of each night, loaded one after the other, are the whole file', 
   )
 })
 
-test('a file of changes has nobody else, and a whole file tells the edge, too', async () => {
+test('a file of changes has nobody else, and a whole file states the edge, too', async () => {
   const { key, apply } = await changing()
   const whole = await exportAll(
     api,
