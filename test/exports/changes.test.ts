@@ -90,7 +90,7 @@ async function changing() {
         erased.add(user)
         return
       default:
-        one.is satisfies never
+        one satisfies never
     }
   }
   return { key, erased, apply }
