@@ -4,9 +4,6 @@ import { publicEventId } from '../events/entry.ts'
 /** `sql` is the value. `kind` determines its form in each file format. */
 export type ExportColumn = { header: string; sql: string; kind: 'text' | 'amount' | 'time' | 'boolean' | 'integer' | 'json' }
 
-/** Increases with each added column. Columns are only added at the end. */
-export const COLUMNS_VERSION = 1
-
 /** The user's id, a column of every export type. An erasure finds the user's rows by it. */
 export const USER_HEADER = 'Q User ID'
 

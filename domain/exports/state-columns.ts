@@ -13,7 +13,7 @@ const finite = (sql: string) => `nullif(${sql}, 'infinity')`
 
 const WHOSE = [text(USER_HEADER, 'u.id'), text('User ID', IDENTITY), text('Environment', 'v.kind')]
 
-/** Columns of purchases_state, version 1. `p` is the purchase, `l` its lineage, `u` the owner, `d` what is computed. */
+/** Columns of purchases_state, version 2. `p` is the purchase, `l` its lineage, `u` the owner, `d` what is computed. */
 export const PURCHASE_STATE_COLUMNS: readonly ExportColumn[] = [
   text('Purchase ID', 'p.id::text'),
   ...WHOSE,
@@ -47,9 +47,12 @@ export const PURCHASE_STATE_COLUMNS: readonly ExportColumn[] = [
   text('Screen ID', 'p.screen_id'),
   time('Verified Date', 'p.verified_at'),
   time('Record Date', 'p.created_at'),
+  // What is planned and paused is the subscription, as its last period has it; the API shows it there alone, too.
+  boolean('Is Paused', 'p.is_subscription and p.is_last and p.is_paused'),
+  text('Planned Product ID', 'case when p.is_subscription and p.is_last then p.planned_product end'),
 ]
 
-/** Columns of subscriptions, version 1. `s` is the subscription, `p` its last period, `e` the last posted event where no purchase is recorded. */
+/** Columns of subscriptions, version 2. `s` is the subscription, `p` its last period, `e` the last posted event where no purchase is recorded. */
 export const SUBSCRIPTION_COLUMNS: readonly ExportColumn[] = [
   ...WHOSE,
   text('Platform', `nullif(s.platform, '')`),
@@ -73,6 +76,8 @@ export const SUBSCRIPTION_COLUMNS: readonly ExportColumn[] = [
   time('Refund Date', 'p.refunded_at'),
   text('Currency', 'p.currency'),
   amount('Price', plainAmount('p.amount')),
+  boolean('Is Paused', 's.is_paused'),
+  text('Planned Product ID', 's.planned_product'),
 ]
 
 /** Columns of entitlements, version 1. `a` is what the API shows of the user's entitlement. */

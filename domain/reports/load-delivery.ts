@@ -15,7 +15,7 @@ export type LoadedDelivery = {
 
 type StoredFile = Pick<
   ExportRow,
-  'id' | 'status' | 'format' | 'rows_written' | 'bytes' | 'sha256' | 'parts' | 'from_offsets' | 'to_offsets' | 'expires_at'
+  'id' | 'type' | 'status' | 'format' | 'rows_written' | 'bytes' | 'sha256' | 'parts' | 'from_offsets' | 'to_offsets' | 'expires_at'
 >
 
 type Row = Omit<StoredFile, 'id'> & {
@@ -40,7 +40,7 @@ type Row = Omit<StoredFile, 'id'> & {
 const LOAD = `
   select r.id as run, r.slot, r.window_from as from, r.window_to as to, r.kind = 'test' as test, r.resends, p.id as report, p.report_name as name, p.timezone,
     v.kind as environment, o.raw_data as raw, i.id as target, i.slug, i.active,
-    x.id as file, coalesce(x.status = 'done' and x.expires_at > environment_now($1), false) as is_there, x.status, x.format, x.rows_written, x.bytes,
+    x.id as file, coalesce(x.status = 'done' and x.expires_at > environment_now($1), false) as is_there, x.type, x.status, x.format, x.rows_written, x.bytes,
     x.sha256, x.parts, x.from_offsets, x.to_offsets, x.expires_at
   from report_runs r
     join scheduled_reports p on p.environment = r.environment and p.id = r.report_id
@@ -56,8 +56,8 @@ export async function loadDelivery(db: Db, environment: Environment, subject: st
   const { rows } = await db.query<Row>({ name: 'load-report-delivery', text: LOAD, values: [environment, run, destination] })
   const row = rows[0]
   if (!row) return null
-  const { status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets } = row
-  const stored = { id: row.file, status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets }
+  const { type, status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets } = row
+  const stored = { id: row.file, type, status, format, rows_written, bytes, sha256, parts, from_offsets, to_offsets }
   return {
     report: { id: row.report, name: row.name, timezone: row.timezone },
     run: { id: row.run, slot: row.slot, from: row.from, to: row.to, test: row.test, resends: row.resends },

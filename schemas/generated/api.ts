@@ -2146,7 +2146,7 @@ export interface paths {
          *
          *     `updated_from` gives the customers who changed since then: the `updated_to` of the former file of customers is the edge to name next, and the first
          *     file has all of them. Files that are loaded one after the other, each row in the place of the former one, are as good as a whole file; only a
-         *     customer who was erased, or no longer belongs to the platform or the segment of the file, is not told.
+         *     customer who was erased, or no longer belongs to the platform or the segment of the file, is not shown as gone.
          *
          *     The rows of `customers`, `purchases_state`, `subscriptions` and `entitlements` show the values of the moment in which they are written. A
          *     window that is left out is from 1970 to now.
@@ -6547,7 +6547,7 @@ export interface components {
             sha256: string;
             from_offsets: components["schemas"]["LogOffsets"];
             to_offsets: components["schemas"]["LogOffsets"];
-            /** @description Grows when a column is added; columns are only added at the end. */
+            /** @description Of the type of the file. Grows when a column is added; columns are only added at the end. */
             columns_version: number;
         } | null;
         /** @description One offset of the log per partition, by its number. The rows have offsets in [from, to). */

@@ -165,6 +165,21 @@ describe('purchases_state, subscriptions, entitlements', () => {
     expect([refused.status, refused.body.error.details[0].field]).toEqual([400, 'from_timestamp'])
   })
 
+  test('a pause and a planned change of product are those of the last period', async () => {
+    const user = people[2]!
+    const { data } = (await api.call('GET', `/v4/users/${user}/purchases`, { key })).body
+    const last = (data as { url: string; is_auto_renewing: boolean }[]).find(one => one.is_auto_renewing)!
+    const changed = await api.call('PATCH', last.url, { key, body: { is_paused: true, planned_product_id: 'pro.year' } })
+    expect(changed.status, changed.text).toBe(200)
+    const planned = { is_paused: true, planned_product_id: 'pro.year' }
+    const none = { is_paused: false, planned_product_id: null }
+    const of = async (type: string) => (await stateOf(type, key)).filter(row => row.q_user_id === user)
+    expect(await of('purchases_state')).toMatchObject([none, planned])
+    expect(await of('subscriptions')).toMatchObject([planned])
+    expect((await stateOf('subscriptions', key))[0]).toMatchObject(none)
+    expect((await exportAll(api, { type: 'subscriptions' }, key)).object.manifest.columns_version).toBe(2)
+  })
+
   test('an erased user is in none of the files, and the others stay', async () => {
     const made = []
     for (const type of STATES) made.push(await exportAll(api, { type, format: 'ndjson' }, key))

@@ -9,7 +9,6 @@ import { item } from '../harness/events.ts'
 import { type Exported, exportAll, finished } from '../harness/exports.ts'
 import { advance, must } from '../harness/integrations.ts'
 import { product, purchaseOf, userOf } from '../harness/purchases.ts'
-import { times } from '../harness/receiver.ts'
 import { until } from '../harness/until.ts'
 
 // Files of the customers who changed since the former file.
@@ -20,6 +19,7 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
+const DAY = 86_400_000
 const EVER = '1970-01-01T00:00:00Z'
 const customersOf = (key: string, updated_from = EVER): Promise<Exported> => exportAll(api, { type: 'customers', updated_from }, key)
 type Row = Record<string, string>
@@ -51,7 +51,7 @@ async function changing() {
   const key = keys.sandbox
   const call: Client = (method, path, options) => api.call(method, path, { key, ...options })
   await product(api, { id: 'monthly', apple_product_id: 'monthly' }, key)
-  const people: string[] = await Promise.all(times(6, 0).map(() => userOf(api, key)))
+  const people: string[] = await Promise.all(Array.from({ length: 6 }, () => userOf(api, key)))
   const erased = new Set<string>()
   let count = 0
   async function apply(one: Change): Promise<void> {
@@ -61,13 +61,13 @@ async function changing() {
     switch (one.is) {
       case 'event': {
         const { now } = await must(call, 'GET', '/v4/test-clock')
-        const happened_at = new Date(Date.parse(now) - one.daysAgo * 86_400_000).toISOString()
+        const happened_at = new Date(Date.parse(now) - one.daysAgo * DAY).toISOString()
         const transaction = { transaction_id: `t-${count++}`, original_transaction_id: `o-${one.person}` }
         const paid = one.name === 'subscription_started' || one.name === 'in_app_purchase'
-        const event = { event_name: one.name, user_id: user, happened_at, transaction, trigger: one.trigger, platform: 'iOS' }
-        const told = item({ ...event, device: { country: one.country }, product_id: 'monthly', price: '5', currency: 'USD' })
-        if (!paid) for (const field of ['price', 'currency']) delete told[field]
-        await must(call, 'POST', '/v4/events', { events: [told] })
+        const event = { event_name: one.name, customer_uid: user, happened_at, transaction, platform: 'iOS' }
+        const posted = item({ ...event, device: { country: one.country }, product_id: 'monthly', price: '5', currency: 'USD' })
+        if (!paid) for (const field of ['price', 'currency']) delete posted[field]
+        await must(call, 'POST', '/v4/events', { events: [posted], trigger: one.trigger ? 'always' : false })
         return
       }
       case 'property':
@@ -76,7 +76,12 @@ async function changing() {
       case 'purchase': {
         const app_store_data = { product_id: 'monthly', transaction_id: `p-${count}`, original_transaction_id: `p-${count++}` }
         const { now } = await must(call, 'GET', '/v4/test-clock')
-        const made = await purchaseOf(api, user, { purchased_at: Date.parse(now) / 1000, app_store_data }, key)
+        const made = await purchaseOf(
+          api,
+          user,
+          { purchased_at: now, expires_at: new Date(Date.parse(now) + 30 * DAY).toISOString(), app_store_data },
+          key,
+        )
         expect(made.status, made.text).toBe(201)
         return
       }
@@ -85,7 +90,7 @@ async function changing() {
         erased.add(user)
         return
       default:
-        one.is satisfies never
+        one satisfies never
     }
   }
   return { key, erased, apply }
@@ -113,7 +118,7 @@ test('the files of each night, loaded one after the other, are the whole file', 
   )
 })
 
-test('a file of changes has nobody else, and a whole file tells the edge, too', async () => {
+test('a file of changes has nobody else, and a whole file states the edge, too', async () => {
   const { key, apply } = await changing()
   const whole = await exportAll(
     api,

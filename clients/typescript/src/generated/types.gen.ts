@@ -2414,7 +2414,7 @@ export type ExportManifest = {
     from_offsets: LogOffsets;
     to_offsets: LogOffsets;
     /**
-     * Grows when a column is added; columns are only added at the end.
+     * Of the type of the file. Grows when a column is added; columns are only added at the end.
      */
     columns_version: number;
 } | null;
