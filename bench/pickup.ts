@@ -3,7 +3,7 @@ import { PgBoss } from 'pg-boss'
 import { startRedis } from '../test/harness/redis.ts'
 import { newDatabase } from './database.ts'
 import { createTenants, openPool, startProduct } from './product.ts'
-import { option, type Result, round, say, table } from './report.ts'
+import { option, quantile, type Result, round, say, table } from './report.ts'
 import { type Resources, withResources } from './resources.ts'
 import { caller, event, hookOn, sink, webhookTo } from './sink.ts'
 
@@ -12,7 +12,6 @@ type Times = { p50: number; p99: number }
 
 const WAYS = { 'integration delivery': 'bench.delivery', "automation's webhook": 'bench.automation' } as const
 
-const quantile = (sorted: number[], q: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * q))]!
 function timesOf(ms: number[]): Times {
   const sorted = ms.toSorted((a, b) => a - b)
   return { p50: quantile(sorted, 0.5), p99: quantile(sorted, 0.99) }

@@ -28,6 +28,8 @@ const BENCHES: Record<string, () => Promise<{ bench: () => Promise<Result> }>> =
   overview: () => import('./overview.ts'),
   notifications: () => import('./notifications.ts'),
   'sdk-start': () => import('./sdk-start.ts'),
+  launch: () => import('./launch.ts'),
+  access: () => import('./access.ts'),
   fold: () => import('./fold.ts'),
 }
 

@@ -2,13 +2,17 @@ import { createServer, type IncomingMessage } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Resources } from './resources.ts'
 
-/** A receiver of webhooks. Calls `onEvent` with the id of each event when its body has arrived, and responds after `hangMs`. */
-export async function sink(resources: Resources, onEvent: (eventId: string, path: string) => void, hangMs = 0): Promise<string> {
+/** A receiver of webhooks. Calls `onEvent` with the id of each event and its user when its body has arrived, and responds after `hangMs`. */
+export async function sink(
+  resources: Resources,
+  onEvent: (eventId: string, path: string, user: string) => void,
+  hangMs = 0,
+): Promise<string> {
   const server = createServer(async (request: IncomingMessage, response) => {
     const chunks: Buffer[] = []
     for await (const chunk of request) chunks.push(chunk as Buffer)
-    const { event_id = '' } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { event_id?: string }
-    onEvent(event_id, request.url ?? '')
+    const { event_id = '', user_id = '' } = JSON.parse(Buffer.concat(chunks).toString() || '{}') as { event_id?: string; user_id?: string }
+    onEvent(event_id, request.url ?? '', user_id)
     // The probe of an activation needs its response at once.
     setTimeout(() => response.end('ok'), event_id === '' || request.url?.endsWith('/probe') ? 0 : hangMs)
   })
@@ -35,9 +39,9 @@ export const caller =
     return text === '' ? {} : JSON.parse(text)
   }
 
-/** Creates an active webhook integration that sends these event types to `to`. */
-export async function webhookTo(call: Caller, to: string, events: string[]): Promise<string> {
-  const { id } = await call('POST', '/v4/integrations', { title: 'Sink', integration: 'webhooks', target_platform: 'iOS' })
+/** Creates an active webhook integration that sends these event types to `to`: those of the platform, and those without one. */
+export async function webhookTo(call: Caller, to: string, events: string[], target_platform = 'iOS'): Promise<string> {
+  const { id } = await call('POST', '/v4/integrations', { title: 'Sink', integration: 'webhooks', target_platform })
   await call('PUT', `/v4/integrations/${id}/config`, { settings: { url: to }, events })
   await call('POST', `/v4/integrations/${id}/status`, { status: 1 })
   return id

@@ -1,5 +1,6 @@
 // The load generator, the same for all sides, in its own process. Reads a job from stdin, writes figures to stdout:
-// { url, seconds, connections, requests: [{ path, headers }] } -> { perSecond, p50, p99, responses, failures }
+// { url, seconds, connections, requests: [{ path, headers, method, body }] } -> { perSecond, p50, p95, p99, responses, failures }
+// `[<id>]` in a body is another word in each request.
 import { text } from 'node:stream/consumers'
 import autocannon from 'autocannon'
 
@@ -24,6 +25,7 @@ const measuring = autocannon({
   url: job.url,
   connections: job.connections,
   duration: job.seconds,
+  idReplacement: job.requests.some(({ body }) => body?.includes('[<id>]')),
   // Each connection has its own order: in the same order, all would request the same page at the same moment.
   setupClient: client => client.setRequests(shuffled(job.requests)),
 })
@@ -37,5 +39,7 @@ times.sort((a, b) => a - b)
 const at = share => times[Math.min(times.length - 1, Math.floor(times.length * share))] ?? Number.NaN
 const failures = Object.entries(statuses).filter(([status]) => status !== '200')
 if (result.errors + result.timeouts > 0) failures.push(['no response', result.errors + result.timeouts])
-console.log(JSON.stringify({ perSecond: times.length / seconds, p50: at(0.5), p99: at(0.99), responses: times.length, failures }))
+console.log(
+  JSON.stringify({ perSecond: times.length / seconds, p50: at(0.5), p95: at(0.95), p99: at(0.99), responses: times.length, failures }),
+)
 process.exit(0)

@@ -2,10 +2,11 @@ import { spawn } from 'node:child_process'
 import { text } from 'node:stream/consumers'
 import type { Resources } from '../resources.ts'
 
-export type PageRequest = { path: string; headers: Record<string, string> }
+/** A GET unless told. `[<id>]` in the body is another word in each request. */
+export type PageRequest = { path: string; headers: Record<string, string>; method?: 'POST'; body?: string }
 export type Load = { url: string; seconds: number; connections: number; requests: PageRequest[] }
 /** Times in milliseconds. */
-export type Figures = { perSecond: number; p50: number; p99: number; responses: number }
+export type Figures = { perSecond: number; p50: number; p95: number; p99: number; responses: number }
 
 /** Puts a server under load for some seconds. Throws when a response is not 200. */
 export async function generate(resources: Resources, load: Load): Promise<Figures> {

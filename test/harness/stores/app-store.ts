@@ -16,7 +16,7 @@ export type AppStoreServer = {
   asked: Asked[]
   production: World
   sandbox: World
-  override: ((asked: Asked) => VendorReply | null) | null
+  override: ((asked: Asked) => VendorReply | null | Promise<VendorReply | null>) | null
   /** When answers are signed, in ms; the real time unless given. */
   now: number | null
   /** Of the project: identifier, issuer and private key in PEM. */
@@ -114,8 +114,8 @@ export async function appStoreServer(chain: AppleChain, signedAt: () => number =
     return { status: 404, body: 'no such address' }
   }
 
-  const server: Vendor = await vendor(asked => {
-    const overridden = state.override?.(asked) ?? null
+  const server: Vendor = await vendor(async asked => {
+    const overridden = (await state.override?.(asked)) ?? null
     if (overridden !== null) return overridden
     return isAuthorized(asked, keys.publicKey) ? reply(asked) : { status: 401, body: 'Unauthenticated' }
   })

@@ -27,7 +27,7 @@ export type PlayServer = {
   gone: Set<string>
   ordersForbidden: boolean
   /** In the place of the answer of the Developer API; undefined: its own. */
-  instead: (asked: Asked) => VendorReply | Promise<VendorReply> | undefined
+  instead: (asked: Asked) => VendorReply | undefined | Promise<VendorReply | undefined>
   /** In the place of the certificates. */
   certificates: VendorReply | null
   tokens: { revoke(): void; given(): number; refuse: VendorReply | null }

@@ -6,16 +6,12 @@ import { type AdServicesServer, adServicesServer } from './ad-services.ts'
 import { type AppStoreServer, appStoreServer } from './app-store.ts'
 import { type AppleChain, appleChain } from './apple-chain.ts'
 import { APP_ID, type AppleNotification, BUNDLE } from './apple-jws.ts'
+import { FULL_BUDGETS } from './full-budgets.ts'
 import { PACKAGE, type PlayServer, playServer, rightClaims } from './google.ts'
 import { type PaddleServer, paddleServer, paddleSignature } from './paddle.ts'
 import { PADDLE_SECRETS } from './paddle-fixture.ts'
 import { type StripeServer, stripeServer } from './stripe.ts'
 import { arrivalOf, KEYS, LIVE_SECRET } from './stripe-fixture.ts'
-
-/** Paddle grants three requests a second to the whole installation, and a story of a test has hundreds. What a full budget does has tests of its own. */
-const FULL_BUDGETS = `
-  create function fill_budget() returns trigger language plpgsql as 'begin new.tokens = 1000; return new; end';
-  create trigger full_budgets before insert or update on store_budgets for each row execute function fill_budget()`
 
 /**
  * An API with a worker beside local servers in the place of the stores, which grant every request unless a test lets them refuse one. `begin` gives

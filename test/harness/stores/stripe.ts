@@ -28,7 +28,7 @@ export type StripeServer = StripeState & {
   /** The most that a list within an object has. */
   innerSize: number
   /** In the place of an answer; undefined: the right one. */
-  instead: (asked: Asked) => VendorReply | Promise<VendorReply> | undefined
+  instead: (asked: Asked) => VendorReply | undefined | Promise<VendorReply | undefined>
   /** The `Date` header; Node's own unless given. */
   date: string | null
   /** Forgets everything. */
