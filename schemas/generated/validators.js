@@ -31926,7 +31926,8 @@ function validate207(data, { instancePath = "", parentData, parentDataProperty, 
   return errors === 0;
 }
 var answerAnalyticsExplanation = validate208;
-var schema359 = { "type": "object", "required": ["object", "url", "code", "series", "segmentation", "segment", "measure", "currency", "formula", "value", "numerator", "denominator", "facts", "currencies", "changed_since", "late_facts", "sql", "parameters", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_explanation"] }, "url": { "type": "string" }, "code": { "type": "string" }, "series": { "type": ["string", "null"] }, "segmentation": { "type": ["string", "null"] }, "segment": { "type": ["string", "null"] }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "currency": { "type": "string" }, "formula": { "$ref": "answer:AnalyticsFormula" }, "value": { "type": "number" }, "numerator": { "type": "string" }, "denominator": { "type": ["string", "null"] }, "facts": { "type": "array", "items": { "$ref": "answer:AnalyticsFactCount" } }, "currencies": { "type": "array", "items": { "$ref": "answer:AnalyticsCurrencySum" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "changed_since": { "type": "array", "items": { "$ref": "answer:AnalyticsLateDay" } }, "late_facts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:AnalyticsFact" } }, "sql": { "type": "string" }, "parameters": { "$ref": "answer:AnalyticsExplainedParameters" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsExplanation" };
+var schema359 = { "type": "object", "required": ["object", "url", "code", "series", "segmentation", "segment", "measure", "currency", "formula", "value", "numerator", "denominator", "facts", "currencies", "changed_since", "changes_known_since", "late_facts", "sql", "parameters", "as_of"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["analytics_explanation"] }, "url": { "type": "string" }, "code": { "type": "string" }, "series": { "type": ["string", "null"] }, "segmentation": { "type": ["string", "null"] }, "segment": { "type": ["string", "null"] }, "measure": { "type": "string", "enum": ["usd", "count", "percent"] }, "currency": { "type": "string" }, "formula": { "$ref": "answer:AnalyticsFormula" }, "value": { "type": "number" }, "numerator": { "type": "string" }, "denominator": { "type": ["string", "null"] }, "facts": { "type": "array", "items": { "$ref": "answer:AnalyticsFactCount" } }, "currencies": { "type": "array", "items": { "$ref": "answer:AnalyticsCurrencySum" } }, "unconverted": { "$ref": "answer:AnalyticsUnconverted" }, "changed_since": { "type": "array", "items": { "$ref": "answer:AnalyticsChange" } }, "changes_known_since": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "late_facts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:AnalyticsFact" } }, "sql": { "type": "string" }, "parameters": { "$ref": "answer:AnalyticsExplainedParameters" }, "as_of": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 } }, "$id": "answer:AnalyticsExplanation" };
+var schema367 = { "type": "object", "required": ["day", "cause", "facts", "contribution"], "additionalProperties": false, "properties": { "day": { "type": "string", "pattern": "^\\d{4}-\\d{2}-\\d{2}$", "x-hint": "a date such as 2026-03-01" }, "cause": { "type": "string", "enum": ["late_facts", "erasure", "exchange_rates"] }, "facts": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "contribution": { "type": ["string", "null"] } }, "$id": "answer:AnalyticsChange" };
 var schema368 = { "type": "object", "required": ["from", "to", "now", "currency", "rate_date", "timezone", "filters"], "additionalProperties": false, "properties": { "from": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "to": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "now": { "type": "integer", "minimum": -9007199254740991, "maximum": 9007199254740991 }, "currency": { "type": "string" }, "rate_date": { "type": ["string", "null"] }, "timezone": { "type": ["string", "null"] }, "filters": { "type": "object", "additionalProperties": { "type": "array", "items": { "type": "string" } } } }, "$id": "answer:AnalyticsExplainedParameters" };
 function validate209(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
@@ -32479,8 +32480,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.late_facts === void 0) {
-      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "late_facts" } };
+    if (data.changes_known_since === void 0) {
+      const err15 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "changes_known_since" } };
       if (vErrors === null) {
         vErrors = [err15];
       } else {
@@ -32488,8 +32489,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.sql === void 0) {
-      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "sql" } };
+    if (data.late_facts === void 0) {
+      const err16 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "late_facts" } };
       if (vErrors === null) {
         vErrors = [err16];
       } else {
@@ -32497,8 +32498,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.parameters === void 0) {
-      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "parameters" } };
+    if (data.sql === void 0) {
+      const err17 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "sql" } };
       if (vErrors === null) {
         vErrors = [err17];
       } else {
@@ -32506,8 +32507,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
-    if (data.as_of === void 0) {
-      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "as_of" } };
+    if (data.parameters === void 0) {
+      const err18 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "parameters" } };
       if (vErrors === null) {
         vErrors = [err18];
       } else {
@@ -32515,21 +32516,18 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
       }
       errors++;
     }
+    if (data.as_of === void 0) {
+      const err19 = { instancePath, schemaPath: "#/required", keyword: "required", params: { missingProperty: "as_of" } };
+      if (vErrors === null) {
+        vErrors = [err19];
+      } else {
+        vErrors.push(err19);
+      }
+      errors++;
+    }
     for (const key0 in data) {
       if (!func36.call(schema359.properties, key0)) {
-        const err19 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
-        if (vErrors === null) {
-          vErrors = [err19];
-        } else {
-          vErrors.push(err19);
-        }
-        errors++;
-      }
-    }
-    if (data.object !== void 0) {
-      let data0 = data.object;
-      if (typeof data0 !== "string") {
-        const err20 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
+        const err20 = { instancePath, schemaPath: "#/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key0 } };
         if (vErrors === null) {
           vErrors = [err20];
         } else {
@@ -32537,8 +32535,11 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data0 === "analytics_explanation")) {
-        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema359.properties.object.enum } };
+    }
+    if (data.object !== void 0) {
+      let data0 = data.object;
+      if (typeof data0 !== "string") {
+        const err21 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err21];
         } else {
@@ -32546,10 +32547,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.url !== void 0) {
-      if (typeof data.url !== "string") {
-        const err22 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
+      if (!(data0 === "analytics_explanation")) {
+        const err22 = { instancePath: instancePath + "/object", schemaPath: "#/properties/object/enum", keyword: "enum", params: { allowedValues: schema359.properties.object.enum } };
         if (vErrors === null) {
           vErrors = [err22];
         } else {
@@ -32558,9 +32557,9 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.code !== void 0) {
-      if (typeof data.code !== "string") {
-        const err23 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: "string" } };
+    if (data.url !== void 0) {
+      if (typeof data.url !== "string") {
+        const err23 = { instancePath: instancePath + "/url", schemaPath: "#/properties/url/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err23];
         } else {
@@ -32569,10 +32568,9 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.series !== void 0) {
-      let data3 = data.series;
-      if (typeof data3 !== "string" && data3 !== null) {
-        const err24 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/type", keyword: "type", params: { type: schema359.properties.series.type } };
+    if (data.code !== void 0) {
+      if (typeof data.code !== "string") {
+        const err24 = { instancePath: instancePath + "/code", schemaPath: "#/properties/code/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err24];
         } else {
@@ -32581,10 +32579,10 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.segmentation !== void 0) {
-      let data4 = data.segmentation;
-      if (typeof data4 !== "string" && data4 !== null) {
-        const err25 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/type", keyword: "type", params: { type: schema359.properties.segmentation.type } };
+    if (data.series !== void 0) {
+      let data3 = data.series;
+      if (typeof data3 !== "string" && data3 !== null) {
+        const err25 = { instancePath: instancePath + "/series", schemaPath: "#/properties/series/type", keyword: "type", params: { type: schema359.properties.series.type } };
         if (vErrors === null) {
           vErrors = [err25];
         } else {
@@ -32593,10 +32591,10 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.segment !== void 0) {
-      let data5 = data.segment;
-      if (typeof data5 !== "string" && data5 !== null) {
-        const err26 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema359.properties.segment.type } };
+    if (data.segmentation !== void 0) {
+      let data4 = data.segmentation;
+      if (typeof data4 !== "string" && data4 !== null) {
+        const err26 = { instancePath: instancePath + "/segmentation", schemaPath: "#/properties/segmentation/type", keyword: "type", params: { type: schema359.properties.segmentation.type } };
         if (vErrors === null) {
           vErrors = [err26];
         } else {
@@ -32605,10 +32603,10 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.measure !== void 0) {
-      let data6 = data.measure;
-      if (typeof data6 !== "string") {
-        const err27 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/type", keyword: "type", params: { type: "string" } };
+    if (data.segment !== void 0) {
+      let data5 = data.segment;
+      if (typeof data5 !== "string" && data5 !== null) {
+        const err27 = { instancePath: instancePath + "/segment", schemaPath: "#/properties/segment/type", keyword: "type", params: { type: schema359.properties.segment.type } };
         if (vErrors === null) {
           vErrors = [err27];
         } else {
@@ -32616,8 +32614,11 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-      if (!(data6 === "usd" || data6 === "count" || data6 === "percent")) {
-        const err28 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema359.properties.measure.enum } };
+    }
+    if (data.measure !== void 0) {
+      let data6 = data.measure;
+      if (typeof data6 !== "string") {
+        const err28 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err28];
         } else {
@@ -32625,10 +32626,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         }
         errors++;
       }
-    }
-    if (data.currency !== void 0) {
-      if (typeof data.currency !== "string") {
-        const err29 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+      if (!(data6 === "usd" || data6 === "count" || data6 === "percent")) {
+        const err29 = { instancePath: instancePath + "/measure", schemaPath: "#/properties/measure/enum", keyword: "enum", params: { allowedValues: schema359.properties.measure.enum } };
         if (vErrors === null) {
           vErrors = [err29];
         } else {
@@ -32637,20 +32636,22 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
+    if (data.currency !== void 0) {
+      if (typeof data.currency !== "string") {
+        const err30 = { instancePath: instancePath + "/currency", schemaPath: "#/properties/currency/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err30];
+        } else {
+          vErrors.push(err30);
+        }
+        errors++;
+      }
+    }
     if (data.formula !== void 0) {
       let data8 = data.formula;
       if (data8 && typeof data8 == "object" && !Array.isArray(data8)) {
         if (data8.words === void 0) {
-          const err30 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/required", keyword: "required", params: { missingProperty: "words" } };
-          if (vErrors === null) {
-            vErrors = [err30];
-          } else {
-            vErrors.push(err30);
-          }
-          errors++;
-        }
-        if (data8.symbols === void 0) {
-          const err31 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/required", keyword: "required", params: { missingProperty: "symbols" } };
+          const err31 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/required", keyword: "required", params: { missingProperty: "words" } };
           if (vErrors === null) {
             vErrors = [err31];
           } else {
@@ -32658,24 +32659,33 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
+        if (data8.symbols === void 0) {
+          const err32 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/required", keyword: "required", params: { missingProperty: "symbols" } };
+          if (vErrors === null) {
+            vErrors = [err32];
+          } else {
+            vErrors.push(err32);
+          }
+          errors++;
+        }
         for (const key1 in data8) {
           if (!(key1 === "words" || key1 === "symbols")) {
-            const err32 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
+            const err33 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key1 } };
             if (vErrors === null) {
-              vErrors = [err32];
+              vErrors = [err33];
             } else {
-              vErrors.push(err32);
+              vErrors.push(err33);
             }
             errors++;
           }
         }
         if (data8.words !== void 0) {
           if (typeof data8.words !== "string") {
-            const err33 = { instancePath: instancePath + "/formula/words", schemaPath: "answer:AnalyticsFormula/properties/words/type", keyword: "type", params: { type: "string" } };
+            const err34 = { instancePath: instancePath + "/formula/words", schemaPath: "answer:AnalyticsFormula/properties/words/type", keyword: "type", params: { type: "string" } };
             if (vErrors === null) {
-              vErrors = [err33];
+              vErrors = [err34];
             } else {
-              vErrors.push(err33);
+              vErrors.push(err34);
             }
             errors++;
           }
@@ -32686,39 +32696,27 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
             const len0 = data10.length;
             for (let i0 = 0; i0 < len0; i0++) {
               if (typeof data10[i0] !== "string") {
-                const err34 = { instancePath: instancePath + "/formula/symbols/" + i0, schemaPath: "answer:AnalyticsFormula/properties/symbols/items/type", keyword: "type", params: { type: "string" } };
+                const err35 = { instancePath: instancePath + "/formula/symbols/" + i0, schemaPath: "answer:AnalyticsFormula/properties/symbols/items/type", keyword: "type", params: { type: "string" } };
                 if (vErrors === null) {
-                  vErrors = [err34];
+                  vErrors = [err35];
                 } else {
-                  vErrors.push(err34);
+                  vErrors.push(err35);
                 }
                 errors++;
               }
             }
           } else {
-            const err35 = { instancePath: instancePath + "/formula/symbols", schemaPath: "answer:AnalyticsFormula/properties/symbols/type", keyword: "type", params: { type: "array" } };
+            const err36 = { instancePath: instancePath + "/formula/symbols", schemaPath: "answer:AnalyticsFormula/properties/symbols/type", keyword: "type", params: { type: "array" } };
             if (vErrors === null) {
-              vErrors = [err35];
+              vErrors = [err36];
             } else {
-              vErrors.push(err35);
+              vErrors.push(err36);
             }
             errors++;
           }
         }
       } else {
-        const err36 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/type", keyword: "type", params: { type: "object" } };
-        if (vErrors === null) {
-          vErrors = [err36];
-        } else {
-          vErrors.push(err36);
-        }
-        errors++;
-      }
-    }
-    if (data.value !== void 0) {
-      let data12 = data.value;
-      if (!(typeof data12 == "number" && isFinite(data12))) {
-        const err37 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "number" } };
+        const err37 = { instancePath: instancePath + "/formula", schemaPath: "answer:AnalyticsFormula/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
           vErrors = [err37];
         } else {
@@ -32727,9 +32725,10 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.numerator !== void 0) {
-      if (typeof data.numerator !== "string") {
-        const err38 = { instancePath: instancePath + "/numerator", schemaPath: "#/properties/numerator/type", keyword: "type", params: { type: "string" } };
+    if (data.value !== void 0) {
+      let data12 = data.value;
+      if (!(typeof data12 == "number" && isFinite(data12))) {
+        const err38 = { instancePath: instancePath + "/value", schemaPath: "#/properties/value/type", keyword: "type", params: { type: "number" } };
         if (vErrors === null) {
           vErrors = [err38];
         } else {
@@ -32738,14 +32737,25 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
         errors++;
       }
     }
-    if (data.denominator !== void 0) {
-      let data14 = data.denominator;
-      if (typeof data14 !== "string" && data14 !== null) {
-        const err39 = { instancePath: instancePath + "/denominator", schemaPath: "#/properties/denominator/type", keyword: "type", params: { type: schema359.properties.denominator.type } };
+    if (data.numerator !== void 0) {
+      if (typeof data.numerator !== "string") {
+        const err39 = { instancePath: instancePath + "/numerator", schemaPath: "#/properties/numerator/type", keyword: "type", params: { type: "string" } };
         if (vErrors === null) {
           vErrors = [err39];
         } else {
           vErrors.push(err39);
+        }
+        errors++;
+      }
+    }
+    if (data.denominator !== void 0) {
+      let data14 = data.denominator;
+      if (typeof data14 !== "string" && data14 !== null) {
+        const err40 = { instancePath: instancePath + "/denominator", schemaPath: "#/properties/denominator/type", keyword: "type", params: { type: schema359.properties.denominator.type } };
+        if (vErrors === null) {
+          vErrors = [err40];
+        } else {
+          vErrors.push(err40);
         }
         errors++;
       }
@@ -32761,11 +32771,11 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           }
         }
       } else {
-        const err40 = { instancePath: instancePath + "/facts", schemaPath: "#/properties/facts/type", keyword: "type", params: { type: "array" } };
+        const err41 = { instancePath: instancePath + "/facts", schemaPath: "#/properties/facts/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err40];
+          vErrors = [err41];
         } else {
-          vErrors.push(err40);
+          vErrors.push(err41);
         }
         errors++;
       }
@@ -32781,11 +32791,11 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           }
         }
       } else {
-        const err41 = { instancePath: instancePath + "/currencies", schemaPath: "#/properties/currencies/type", keyword: "type", params: { type: "array" } };
+        const err42 = { instancePath: instancePath + "/currencies", schemaPath: "#/properties/currencies/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err41];
+          vErrors = [err42];
         } else {
-          vErrors.push(err41);
+          vErrors.push(err42);
         }
         errors++;
       }
@@ -32804,16 +32814,7 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           let data21 = data20[i3];
           if (data21 && typeof data21 == "object" && !Array.isArray(data21)) {
             if (data21.day === void 0) {
-              const err42 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsLateDay/required", keyword: "required", params: { missingProperty: "day" } };
-              if (vErrors === null) {
-                vErrors = [err42];
-              } else {
-                vErrors.push(err42);
-              }
-              errors++;
-            }
-            if (data21.facts === void 0) {
-              const err43 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsLateDay/required", keyword: "required", params: { missingProperty: "facts" } };
+              const err43 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsChange/required", keyword: "required", params: { missingProperty: "day" } };
               if (vErrors === null) {
                 vErrors = [err43];
               } else {
@@ -32821,8 +32822,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            if (data21.contribution === void 0) {
-              const err44 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsLateDay/required", keyword: "required", params: { missingProperty: "contribution" } };
+            if (data21.cause === void 0) {
+              const err44 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsChange/required", keyword: "required", params: { missingProperty: "cause" } };
               if (vErrors === null) {
                 vErrors = [err44];
               } else {
@@ -32830,31 +32831,27 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-            for (const key2 in data21) {
-              if (!(key2 === "day" || key2 === "facts" || key2 === "contribution")) {
-                const err45 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsLateDay/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
-                if (vErrors === null) {
-                  vErrors = [err45];
-                } else {
-                  vErrors.push(err45);
-                }
-                errors++;
-              }
-            }
-            if (data21.day !== void 0) {
-              let data22 = data21.day;
-              if (typeof data22 === "string") {
-                if (!pattern97.test(data22)) {
-                  const err46 = { instancePath: instancePath + "/changed_since/" + i3 + "/day", schemaPath: "answer:AnalyticsLateDay/properties/day/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
-                  if (vErrors === null) {
-                    vErrors = [err46];
-                  } else {
-                    vErrors.push(err46);
-                  }
-                  errors++;
-                }
+            if (data21.facts === void 0) {
+              const err45 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsChange/required", keyword: "required", params: { missingProperty: "facts" } };
+              if (vErrors === null) {
+                vErrors = [err45];
               } else {
-                const err47 = { instancePath: instancePath + "/changed_since/" + i3 + "/day", schemaPath: "answer:AnalyticsLateDay/properties/day/type", keyword: "type", params: { type: "string" } };
+                vErrors.push(err45);
+              }
+              errors++;
+            }
+            if (data21.contribution === void 0) {
+              const err46 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsChange/required", keyword: "required", params: { missingProperty: "contribution" } };
+              if (vErrors === null) {
+                vErrors = [err46];
+              } else {
+                vErrors.push(err46);
+              }
+              errors++;
+            }
+            for (const key2 in data21) {
+              if (!(key2 === "day" || key2 === "cause" || key2 === "facts" || key2 === "contribution")) {
+                const err47 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsChange/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key2 } };
                 if (vErrors === null) {
                   vErrors = [err47];
                 } else {
@@ -32863,41 +32860,41 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
             }
-            if (data21.facts !== void 0) {
-              let data23 = data21.facts;
-              if (!(typeof data23 == "number" && (!(data23 % 1) && !isNaN(data23)) && isFinite(data23))) {
-                const err48 = { instancePath: instancePath + "/changed_since/" + i3 + "/facts", schemaPath: "answer:AnalyticsLateDay/properties/facts/type", keyword: "type", params: { type: "integer" } };
+            if (data21.day !== void 0) {
+              let data22 = data21.day;
+              if (typeof data22 === "string") {
+                if (!pattern97.test(data22)) {
+                  const err48 = { instancePath: instancePath + "/changed_since/" + i3 + "/day", schemaPath: "answer:AnalyticsChange/properties/day/pattern", keyword: "pattern", params: { hint: "a date such as 2026-03-01" } };
+                  if (vErrors === null) {
+                    vErrors = [err48];
+                  } else {
+                    vErrors.push(err48);
+                  }
+                  errors++;
+                }
+              } else {
+                const err49 = { instancePath: instancePath + "/changed_since/" + i3 + "/day", schemaPath: "answer:AnalyticsChange/properties/day/type", keyword: "type", params: { type: "string" } };
                 if (vErrors === null) {
-                  vErrors = [err48];
+                  vErrors = [err49];
                 } else {
-                  vErrors.push(err48);
+                  vErrors.push(err49);
                 }
                 errors++;
               }
-              if (typeof data23 == "number" && isFinite(data23)) {
-                if (data23 > 9007199254740991 || isNaN(data23)) {
-                  const err49 = { instancePath: instancePath + "/changed_since/" + i3 + "/facts", schemaPath: "answer:AnalyticsLateDay/properties/facts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err49];
-                  } else {
-                    vErrors.push(err49);
-                  }
-                  errors++;
-                }
-                if (data23 < -9007199254740991 || isNaN(data23)) {
-                  const err50 = { instancePath: instancePath + "/changed_since/" + i3 + "/facts", schemaPath: "answer:AnalyticsLateDay/properties/facts/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-                  if (vErrors === null) {
-                    vErrors = [err50];
-                  } else {
-                    vErrors.push(err50);
-                  }
-                  errors++;
-                }
-              }
             }
-            if (data21.contribution !== void 0) {
-              if (typeof data21.contribution !== "string") {
-                const err51 = { instancePath: instancePath + "/changed_since/" + i3 + "/contribution", schemaPath: "answer:AnalyticsLateDay/properties/contribution/type", keyword: "type", params: { type: "string" } };
+            if (data21.cause !== void 0) {
+              let data23 = data21.cause;
+              if (typeof data23 !== "string") {
+                const err50 = { instancePath: instancePath + "/changed_since/" + i3 + "/cause", schemaPath: "answer:AnalyticsChange/properties/cause/type", keyword: "type", params: { type: "string" } };
+                if (vErrors === null) {
+                  vErrors = [err50];
+                } else {
+                  vErrors.push(err50);
+                }
+                errors++;
+              }
+              if (!(data23 === "late_facts" || data23 === "erasure" || data23 === "exchange_rates")) {
+                const err51 = { instancePath: instancePath + "/changed_since/" + i3 + "/cause", schemaPath: "answer:AnalyticsChange/properties/cause/enum", keyword: "enum", params: { allowedValues: schema367.properties.cause.enum } };
                 if (vErrors === null) {
                   vErrors = [err51];
                 } else {
@@ -32906,89 +32903,84 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
                 errors++;
               }
             }
+            if (data21.facts !== void 0) {
+              let data24 = data21.facts;
+              if (!(typeof data24 == "number" && (!(data24 % 1) && !isNaN(data24)) && isFinite(data24)) && data24 !== null) {
+                const err52 = { instancePath: instancePath + "/changed_since/" + i3 + "/facts", schemaPath: "answer:AnalyticsChange/properties/facts/type", keyword: "type", params: { type: schema367.properties.facts.type } };
+                if (vErrors === null) {
+                  vErrors = [err52];
+                } else {
+                  vErrors.push(err52);
+                }
+                errors++;
+              }
+              if (typeof data24 == "number" && isFinite(data24)) {
+                if (data24 > 9007199254740991 || isNaN(data24)) {
+                  const err53 = { instancePath: instancePath + "/changed_since/" + i3 + "/facts", schemaPath: "answer:AnalyticsChange/properties/facts/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err53];
+                  } else {
+                    vErrors.push(err53);
+                  }
+                  errors++;
+                }
+                if (data24 < -9007199254740991 || isNaN(data24)) {
+                  const err54 = { instancePath: instancePath + "/changed_since/" + i3 + "/facts", schemaPath: "answer:AnalyticsChange/properties/facts/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+                  if (vErrors === null) {
+                    vErrors = [err54];
+                  } else {
+                    vErrors.push(err54);
+                  }
+                  errors++;
+                }
+              }
+            }
+            if (data21.contribution !== void 0) {
+              let data25 = data21.contribution;
+              if (typeof data25 !== "string" && data25 !== null) {
+                const err55 = { instancePath: instancePath + "/changed_since/" + i3 + "/contribution", schemaPath: "answer:AnalyticsChange/properties/contribution/type", keyword: "type", params: { type: schema367.properties.contribution.type } };
+                if (vErrors === null) {
+                  vErrors = [err55];
+                } else {
+                  vErrors.push(err55);
+                }
+                errors++;
+              }
+            }
           } else {
-            const err52 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsLateDay/type", keyword: "type", params: { type: "object" } };
+            const err56 = { instancePath: instancePath + "/changed_since/" + i3, schemaPath: "answer:AnalyticsChange/type", keyword: "type", params: { type: "object" } };
             if (vErrors === null) {
-              vErrors = [err52];
+              vErrors = [err56];
             } else {
-              vErrors.push(err52);
+              vErrors.push(err56);
             }
             errors++;
           }
         }
       } else {
-        const err53 = { instancePath: instancePath + "/changed_since", schemaPath: "#/properties/changed_since/type", keyword: "type", params: { type: "array" } };
+        const err57 = { instancePath: instancePath + "/changed_since", schemaPath: "#/properties/changed_since/type", keyword: "type", params: { type: "array" } };
         if (vErrors === null) {
-          vErrors = [err53];
+          vErrors = [err57];
         } else {
-          vErrors.push(err53);
+          vErrors.push(err57);
         }
         errors++;
       }
     }
-    if (data.late_facts !== void 0) {
-      let data25 = data.late_facts;
-      if (Array.isArray(data25)) {
-        if (data25.length > 20) {
-          const err54 = { instancePath: instancePath + "/late_facts", schemaPath: "#/properties/late_facts/maxItems", keyword: "maxItems", params: { limit: 20 } };
-          if (vErrors === null) {
-            vErrors = [err54];
-          } else {
-            vErrors.push(err54);
-          }
-          errors++;
-        }
-        const len4 = data25.length;
-        for (let i4 = 0; i4 < len4; i4++) {
-          if (!validate205(data25[i4], { instancePath: instancePath + "/late_facts/" + i4, parentData: data25, parentDataProperty: i4, rootData })) {
-            vErrors = vErrors === null ? validate205.errors : vErrors.concat(validate205.errors);
-            errors = vErrors.length;
-          }
-        }
-      } else {
-        const err55 = { instancePath: instancePath + "/late_facts", schemaPath: "#/properties/late_facts/type", keyword: "type", params: { type: "array" } };
+    if (data.changes_known_since !== void 0) {
+      let data26 = data.changes_known_since;
+      if (!(typeof data26 == "number" && (!(data26 % 1) && !isNaN(data26)) && isFinite(data26))) {
+        const err58 = { instancePath: instancePath + "/changes_known_since", schemaPath: "#/properties/changes_known_since/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err55];
+          vErrors = [err58];
         } else {
-          vErrors.push(err55);
+          vErrors.push(err58);
         }
         errors++;
       }
-    }
-    if (data.sql !== void 0) {
-      if (typeof data.sql !== "string") {
-        const err56 = { instancePath: instancePath + "/sql", schemaPath: "#/properties/sql/type", keyword: "type", params: { type: "string" } };
-        if (vErrors === null) {
-          vErrors = [err56];
-        } else {
-          vErrors.push(err56);
-        }
-        errors++;
-      }
-    }
-    if (data.parameters !== void 0) {
-      let data28 = data.parameters;
-      if (data28 && typeof data28 == "object" && !Array.isArray(data28)) {
-        if (data28.from === void 0) {
-          const err57 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "from" } };
-          if (vErrors === null) {
-            vErrors = [err57];
-          } else {
-            vErrors.push(err57);
-          }
-          errors++;
-        }
-        if (data28.to === void 0) {
-          const err58 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "to" } };
-          if (vErrors === null) {
-            vErrors = [err58];
-          } else {
-            vErrors.push(err58);
-          }
-          errors++;
-        }
-        if (data28.now === void 0) {
-          const err59 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "now" } };
+      if (typeof data26 == "number" && isFinite(data26)) {
+        if (data26 > 9007199254740991 || isNaN(data26)) {
+          const err59 = { instancePath: instancePath + "/changes_known_since", schemaPath: "#/properties/changes_known_since/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err59];
           } else {
@@ -32996,8 +32988,8 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data28.currency === void 0) {
-          const err60 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "currency" } };
+        if (data26 < -9007199254740991 || isNaN(data26)) {
+          const err60 = { instancePath: instancePath + "/changes_known_since", schemaPath: "#/properties/changes_known_since/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
             vErrors = [err60];
           } else {
@@ -33005,8 +32997,13 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data28.rate_date === void 0) {
-          const err61 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "rate_date" } };
+      }
+    }
+    if (data.late_facts !== void 0) {
+      let data27 = data.late_facts;
+      if (Array.isArray(data27)) {
+        if (data27.length > 20) {
+          const err61 = { instancePath: instancePath + "/late_facts", schemaPath: "#/properties/late_facts/maxItems", keyword: "maxItems", params: { limit: 20 } };
           if (vErrors === null) {
             vErrors = [err61];
           } else {
@@ -33014,103 +33011,103 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
           }
           errors++;
         }
-        if (data28.timezone === void 0) {
-          const err62 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "timezone" } };
+        const len4 = data27.length;
+        for (let i4 = 0; i4 < len4; i4++) {
+          if (!validate205(data27[i4], { instancePath: instancePath + "/late_facts/" + i4, parentData: data27, parentDataProperty: i4, rootData })) {
+            vErrors = vErrors === null ? validate205.errors : vErrors.concat(validate205.errors);
+            errors = vErrors.length;
+          }
+        }
+      } else {
+        const err62 = { instancePath: instancePath + "/late_facts", schemaPath: "#/properties/late_facts/type", keyword: "type", params: { type: "array" } };
+        if (vErrors === null) {
+          vErrors = [err62];
+        } else {
+          vErrors.push(err62);
+        }
+        errors++;
+      }
+    }
+    if (data.sql !== void 0) {
+      if (typeof data.sql !== "string") {
+        const err63 = { instancePath: instancePath + "/sql", schemaPath: "#/properties/sql/type", keyword: "type", params: { type: "string" } };
+        if (vErrors === null) {
+          vErrors = [err63];
+        } else {
+          vErrors.push(err63);
+        }
+        errors++;
+      }
+    }
+    if (data.parameters !== void 0) {
+      let data30 = data.parameters;
+      if (data30 && typeof data30 == "object" && !Array.isArray(data30)) {
+        if (data30.from === void 0) {
+          const err64 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "from" } };
           if (vErrors === null) {
-            vErrors = [err62];
+            vErrors = [err64];
           } else {
-            vErrors.push(err62);
+            vErrors.push(err64);
           }
           errors++;
         }
-        if (data28.filters === void 0) {
-          const err63 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "filters" } };
+        if (data30.to === void 0) {
+          const err65 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "to" } };
           if (vErrors === null) {
-            vErrors = [err63];
+            vErrors = [err65];
           } else {
-            vErrors.push(err63);
+            vErrors.push(err65);
           }
           errors++;
         }
-        for (const key3 in data28) {
+        if (data30.now === void 0) {
+          const err66 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "now" } };
+          if (vErrors === null) {
+            vErrors = [err66];
+          } else {
+            vErrors.push(err66);
+          }
+          errors++;
+        }
+        if (data30.currency === void 0) {
+          const err67 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "currency" } };
+          if (vErrors === null) {
+            vErrors = [err67];
+          } else {
+            vErrors.push(err67);
+          }
+          errors++;
+        }
+        if (data30.rate_date === void 0) {
+          const err68 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "rate_date" } };
+          if (vErrors === null) {
+            vErrors = [err68];
+          } else {
+            vErrors.push(err68);
+          }
+          errors++;
+        }
+        if (data30.timezone === void 0) {
+          const err69 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "timezone" } };
+          if (vErrors === null) {
+            vErrors = [err69];
+          } else {
+            vErrors.push(err69);
+          }
+          errors++;
+        }
+        if (data30.filters === void 0) {
+          const err70 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/required", keyword: "required", params: { missingProperty: "filters" } };
+          if (vErrors === null) {
+            vErrors = [err70];
+          } else {
+            vErrors.push(err70);
+          }
+          errors++;
+        }
+        for (const key3 in data30) {
           if (!(key3 === "from" || key3 === "to" || key3 === "now" || key3 === "currency" || key3 === "rate_date" || key3 === "timezone" || key3 === "filters")) {
-            const err64 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
-            if (vErrors === null) {
-              vErrors = [err64];
-            } else {
-              vErrors.push(err64);
-            }
-            errors++;
-          }
-        }
-        if (data28.from !== void 0) {
-          let data29 = data28.from;
-          if (!(typeof data29 == "number" && (!(data29 % 1) && !isNaN(data29)) && isFinite(data29))) {
-            const err65 = { instancePath: instancePath + "/parameters/from", schemaPath: "answer:AnalyticsExplainedParameters/properties/from/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err65];
-            } else {
-              vErrors.push(err65);
-            }
-            errors++;
-          }
-          if (typeof data29 == "number" && isFinite(data29)) {
-            if (data29 > 9007199254740991 || isNaN(data29)) {
-              const err66 = { instancePath: instancePath + "/parameters/from", schemaPath: "answer:AnalyticsExplainedParameters/properties/from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err66];
-              } else {
-                vErrors.push(err66);
-              }
-              errors++;
-            }
-            if (data29 < -9007199254740991 || isNaN(data29)) {
-              const err67 = { instancePath: instancePath + "/parameters/from", schemaPath: "answer:AnalyticsExplainedParameters/properties/from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err67];
-              } else {
-                vErrors.push(err67);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data28.to !== void 0) {
-          let data30 = data28.to;
-          if (!(typeof data30 == "number" && (!(data30 % 1) && !isNaN(data30)) && isFinite(data30))) {
-            const err68 = { instancePath: instancePath + "/parameters/to", schemaPath: "answer:AnalyticsExplainedParameters/properties/to/type", keyword: "type", params: { type: "integer" } };
-            if (vErrors === null) {
-              vErrors = [err68];
-            } else {
-              vErrors.push(err68);
-            }
-            errors++;
-          }
-          if (typeof data30 == "number" && isFinite(data30)) {
-            if (data30 > 9007199254740991 || isNaN(data30)) {
-              const err69 = { instancePath: instancePath + "/parameters/to", schemaPath: "answer:AnalyticsExplainedParameters/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err69];
-              } else {
-                vErrors.push(err69);
-              }
-              errors++;
-            }
-            if (data30 < -9007199254740991 || isNaN(data30)) {
-              const err70 = { instancePath: instancePath + "/parameters/to", schemaPath: "answer:AnalyticsExplainedParameters/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err70];
-              } else {
-                vErrors.push(err70);
-              }
-              errors++;
-            }
-          }
-        }
-        if (data28.now !== void 0) {
-          let data31 = data28.now;
-          if (!(typeof data31 == "number" && (!(data31 % 1) && !isNaN(data31)) && isFinite(data31))) {
-            const err71 = { instancePath: instancePath + "/parameters/now", schemaPath: "answer:AnalyticsExplainedParameters/properties/now/type", keyword: "type", params: { type: "integer" } };
+            const err71 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/additionalProperties", keyword: "additionalProperties", params: { additionalProperty: key3 } };
             if (vErrors === null) {
               vErrors = [err71];
             } else {
@@ -33118,18 +33115,21 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
+        }
+        if (data30.from !== void 0) {
+          let data31 = data30.from;
+          if (!(typeof data31 == "number" && (!(data31 % 1) && !isNaN(data31)) && isFinite(data31))) {
+            const err72 = { instancePath: instancePath + "/parameters/from", schemaPath: "answer:AnalyticsExplainedParameters/properties/from/type", keyword: "type", params: { type: "integer" } };
+            if (vErrors === null) {
+              vErrors = [err72];
+            } else {
+              vErrors.push(err72);
+            }
+            errors++;
+          }
           if (typeof data31 == "number" && isFinite(data31)) {
             if (data31 > 9007199254740991 || isNaN(data31)) {
-              const err72 = { instancePath: instancePath + "/parameters/now", schemaPath: "answer:AnalyticsExplainedParameters/properties/now/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
-              if (vErrors === null) {
-                vErrors = [err72];
-              } else {
-                vErrors.push(err72);
-              }
-              errors++;
-            }
-            if (data31 < -9007199254740991 || isNaN(data31)) {
-              const err73 = { instancePath: instancePath + "/parameters/now", schemaPath: "answer:AnalyticsExplainedParameters/properties/now/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              const err73 = { instancePath: instancePath + "/parameters/from", schemaPath: "answer:AnalyticsExplainedParameters/properties/from/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
               if (vErrors === null) {
                 vErrors = [err73];
               } else {
@@ -33137,23 +33137,21 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
               }
               errors++;
             }
-          }
-        }
-        if (data28.currency !== void 0) {
-          if (typeof data28.currency !== "string") {
-            const err74 = { instancePath: instancePath + "/parameters/currency", schemaPath: "answer:AnalyticsExplainedParameters/properties/currency/type", keyword: "type", params: { type: "string" } };
-            if (vErrors === null) {
-              vErrors = [err74];
-            } else {
-              vErrors.push(err74);
+            if (data31 < -9007199254740991 || isNaN(data31)) {
+              const err74 = { instancePath: instancePath + "/parameters/from", schemaPath: "answer:AnalyticsExplainedParameters/properties/from/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err74];
+              } else {
+                vErrors.push(err74);
+              }
+              errors++;
             }
-            errors++;
           }
         }
-        if (data28.rate_date !== void 0) {
-          let data33 = data28.rate_date;
-          if (typeof data33 !== "string" && data33 !== null) {
-            const err75 = { instancePath: instancePath + "/parameters/rate_date", schemaPath: "answer:AnalyticsExplainedParameters/properties/rate_date/type", keyword: "type", params: { type: schema368.properties.rate_date.type } };
+        if (data30.to !== void 0) {
+          let data32 = data30.to;
+          if (!(typeof data32 == "number" && (!(data32 % 1) && !isNaN(data32)) && isFinite(data32))) {
+            const err75 = { instancePath: instancePath + "/parameters/to", schemaPath: "answer:AnalyticsExplainedParameters/properties/to/type", keyword: "type", params: { type: "integer" } };
             if (vErrors === null) {
               vErrors = [err75];
             } else {
@@ -33161,105 +33159,180 @@ function validate208(data, { instancePath = "", parentData, parentDataProperty, 
             }
             errors++;
           }
+          if (typeof data32 == "number" && isFinite(data32)) {
+            if (data32 > 9007199254740991 || isNaN(data32)) {
+              const err76 = { instancePath: instancePath + "/parameters/to", schemaPath: "answer:AnalyticsExplainedParameters/properties/to/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err76];
+              } else {
+                vErrors.push(err76);
+              }
+              errors++;
+            }
+            if (data32 < -9007199254740991 || isNaN(data32)) {
+              const err77 = { instancePath: instancePath + "/parameters/to", schemaPath: "answer:AnalyticsExplainedParameters/properties/to/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err77];
+              } else {
+                vErrors.push(err77);
+              }
+              errors++;
+            }
+          }
         }
-        if (data28.timezone !== void 0) {
-          let data34 = data28.timezone;
-          if (typeof data34 !== "string" && data34 !== null) {
-            const err76 = { instancePath: instancePath + "/parameters/timezone", schemaPath: "answer:AnalyticsExplainedParameters/properties/timezone/type", keyword: "type", params: { type: schema368.properties.timezone.type } };
+        if (data30.now !== void 0) {
+          let data33 = data30.now;
+          if (!(typeof data33 == "number" && (!(data33 % 1) && !isNaN(data33)) && isFinite(data33))) {
+            const err78 = { instancePath: instancePath + "/parameters/now", schemaPath: "answer:AnalyticsExplainedParameters/properties/now/type", keyword: "type", params: { type: "integer" } };
             if (vErrors === null) {
-              vErrors = [err76];
+              vErrors = [err78];
             } else {
-              vErrors.push(err76);
+              vErrors.push(err78);
+            }
+            errors++;
+          }
+          if (typeof data33 == "number" && isFinite(data33)) {
+            if (data33 > 9007199254740991 || isNaN(data33)) {
+              const err79 = { instancePath: instancePath + "/parameters/now", schemaPath: "answer:AnalyticsExplainedParameters/properties/now/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err79];
+              } else {
+                vErrors.push(err79);
+              }
+              errors++;
+            }
+            if (data33 < -9007199254740991 || isNaN(data33)) {
+              const err80 = { instancePath: instancePath + "/parameters/now", schemaPath: "answer:AnalyticsExplainedParameters/properties/now/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+              if (vErrors === null) {
+                vErrors = [err80];
+              } else {
+                vErrors.push(err80);
+              }
+              errors++;
+            }
+          }
+        }
+        if (data30.currency !== void 0) {
+          if (typeof data30.currency !== "string") {
+            const err81 = { instancePath: instancePath + "/parameters/currency", schemaPath: "answer:AnalyticsExplainedParameters/properties/currency/type", keyword: "type", params: { type: "string" } };
+            if (vErrors === null) {
+              vErrors = [err81];
+            } else {
+              vErrors.push(err81);
             }
             errors++;
           }
         }
-        if (data28.filters !== void 0) {
-          let data35 = data28.filters;
-          if (data35 && typeof data35 == "object" && !Array.isArray(data35)) {
-            for (const key4 in data35) {
-              let data36 = data35[key4];
-              if (Array.isArray(data36)) {
-                const len5 = data36.length;
+        if (data30.rate_date !== void 0) {
+          let data35 = data30.rate_date;
+          if (typeof data35 !== "string" && data35 !== null) {
+            const err82 = { instancePath: instancePath + "/parameters/rate_date", schemaPath: "answer:AnalyticsExplainedParameters/properties/rate_date/type", keyword: "type", params: { type: schema368.properties.rate_date.type } };
+            if (vErrors === null) {
+              vErrors = [err82];
+            } else {
+              vErrors.push(err82);
+            }
+            errors++;
+          }
+        }
+        if (data30.timezone !== void 0) {
+          let data36 = data30.timezone;
+          if (typeof data36 !== "string" && data36 !== null) {
+            const err83 = { instancePath: instancePath + "/parameters/timezone", schemaPath: "answer:AnalyticsExplainedParameters/properties/timezone/type", keyword: "type", params: { type: schema368.properties.timezone.type } };
+            if (vErrors === null) {
+              vErrors = [err83];
+            } else {
+              vErrors.push(err83);
+            }
+            errors++;
+          }
+        }
+        if (data30.filters !== void 0) {
+          let data37 = data30.filters;
+          if (data37 && typeof data37 == "object" && !Array.isArray(data37)) {
+            for (const key4 in data37) {
+              let data38 = data37[key4];
+              if (Array.isArray(data38)) {
+                const len5 = data38.length;
                 for (let i5 = 0; i5 < len5; i5++) {
-                  if (typeof data36[i5] !== "string") {
-                    const err77 = { instancePath: instancePath + "/parameters/filters/" + key4.replace(/~/g, "~0").replace(/\//g, "~1") + "/" + i5, schemaPath: "answer:AnalyticsExplainedParameters/properties/filters/additionalProperties/items/type", keyword: "type", params: { type: "string" } };
+                  if (typeof data38[i5] !== "string") {
+                    const err84 = { instancePath: instancePath + "/parameters/filters/" + key4.replace(/~/g, "~0").replace(/\//g, "~1") + "/" + i5, schemaPath: "answer:AnalyticsExplainedParameters/properties/filters/additionalProperties/items/type", keyword: "type", params: { type: "string" } };
                     if (vErrors === null) {
-                      vErrors = [err77];
+                      vErrors = [err84];
                     } else {
-                      vErrors.push(err77);
+                      vErrors.push(err84);
                     }
                     errors++;
                   }
                 }
               } else {
-                const err78 = { instancePath: instancePath + "/parameters/filters/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsExplainedParameters/properties/filters/additionalProperties/type", keyword: "type", params: { type: "array" } };
+                const err85 = { instancePath: instancePath + "/parameters/filters/" + key4.replace(/~/g, "~0").replace(/\//g, "~1"), schemaPath: "answer:AnalyticsExplainedParameters/properties/filters/additionalProperties/type", keyword: "type", params: { type: "array" } };
                 if (vErrors === null) {
-                  vErrors = [err78];
+                  vErrors = [err85];
                 } else {
-                  vErrors.push(err78);
+                  vErrors.push(err85);
                 }
                 errors++;
               }
             }
           } else {
-            const err79 = { instancePath: instancePath + "/parameters/filters", schemaPath: "answer:AnalyticsExplainedParameters/properties/filters/type", keyword: "type", params: { type: "object" } };
+            const err86 = { instancePath: instancePath + "/parameters/filters", schemaPath: "answer:AnalyticsExplainedParameters/properties/filters/type", keyword: "type", params: { type: "object" } };
             if (vErrors === null) {
-              vErrors = [err79];
+              vErrors = [err86];
             } else {
-              vErrors.push(err79);
+              vErrors.push(err86);
             }
             errors++;
           }
         }
       } else {
-        const err80 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/type", keyword: "type", params: { type: "object" } };
+        const err87 = { instancePath: instancePath + "/parameters", schemaPath: "answer:AnalyticsExplainedParameters/type", keyword: "type", params: { type: "object" } };
         if (vErrors === null) {
-          vErrors = [err80];
+          vErrors = [err87];
         } else {
-          vErrors.push(err80);
+          vErrors.push(err87);
         }
         errors++;
       }
     }
     if (data.as_of !== void 0) {
-      let data38 = data.as_of;
-      if (!(typeof data38 == "number" && (!(data38 % 1) && !isNaN(data38)) && isFinite(data38))) {
-        const err81 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/type", keyword: "type", params: { type: "integer" } };
+      let data40 = data.as_of;
+      if (!(typeof data40 == "number" && (!(data40 % 1) && !isNaN(data40)) && isFinite(data40))) {
+        const err88 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/type", keyword: "type", params: { type: "integer" } };
         if (vErrors === null) {
-          vErrors = [err81];
+          vErrors = [err88];
         } else {
-          vErrors.push(err81);
+          vErrors.push(err88);
         }
         errors++;
       }
-      if (typeof data38 == "number" && isFinite(data38)) {
-        if (data38 > 9007199254740991 || isNaN(data38)) {
-          const err82 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
+      if (typeof data40 == "number" && isFinite(data40)) {
+        if (data40 > 9007199254740991 || isNaN(data40)) {
+          const err89 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/maximum", keyword: "maximum", params: { comparison: "<=", limit: 9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err82];
+            vErrors = [err89];
           } else {
-            vErrors.push(err82);
+            vErrors.push(err89);
           }
           errors++;
         }
-        if (data38 < -9007199254740991 || isNaN(data38)) {
-          const err83 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
+        if (data40 < -9007199254740991 || isNaN(data40)) {
+          const err90 = { instancePath: instancePath + "/as_of", schemaPath: "#/properties/as_of/minimum", keyword: "minimum", params: { comparison: ">=", limit: -9007199254740991 } };
           if (vErrors === null) {
-            vErrors = [err83];
+            vErrors = [err90];
           } else {
-            vErrors.push(err83);
+            vErrors.push(err90);
           }
           errors++;
         }
       }
     }
   } else {
-    const err84 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
+    const err91 = { instancePath, schemaPath: "#/type", keyword: "type", params: { type: "object" } };
     if (vErrors === null) {
-      vErrors = [err84];
+      vErrors = [err91];
     } else {
-      vErrors.push(err84);
+      vErrors.push(err91);
     }
     errors++;
   }
