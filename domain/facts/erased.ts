@@ -19,7 +19,7 @@ select $1, environment_now($1), kind, happened - happened % 86400, bought_on, re
   amount, proceeds, usd_given, proceeds_usd, is_loyal, subscription
 from facts`
 
-/** Keeps what explains later why figures changed, before the facts of a user go: sums by whole days, of nobody in particular. */
+/** Keeps what explains later why figures changed, before the facts of a user go: facts by whole days, of nobody in particular. */
 export async function keepErased(tx: Tx, environment: Environment, generation: number, no: number): Promise<void> {
   await tx.query(KEEP, [environment, generation, no])
 }

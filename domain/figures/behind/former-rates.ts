@@ -11,13 +11,11 @@ export type RateEdges = { days: string[]; ago: number }
 /** Earlier changes are told with the first of these days. */
 const MOST_DAYS = 31
 
-// Rates have real time; the clock of an environment may be ahead, so a length of time is given.
+// Rates have real time; the clock of an environment may be ahead, so a length of time is given. A row for each statement that changed rates is far less
+// than the rates themselves.
 const CHANGED = `
-select day from (
-  select distinct (at at time zone 'UTC')::date::text as day from (
-    select loaded_at as at from currency_rates union all select replaced_at from replaced_rates) c
-  where at > clock_timestamp() - make_interval(secs => $1)) d
-order by day desc limit ${MOST_DAYS}`
+select distinct (v.changed_at at time zone 'UTC')::date::text as day from rate_versions v, causes_known k
+where v.changed_at > greatest(k.since, clock_timestamp() - make_interval(secs => $1)) order by day desc limit ${MOST_DAYS}`
 
 export async function rateEdges(db: Db, ago: number): Promise<RateEdges> {
   const { rows } = await db.query<{ day: string }>(CHANGED, [ago])
@@ -52,7 +50,7 @@ export async function pricesAt(db: Db, sums: readonly Dated[], target: string, {
   const prices = sums.map(({ contribution }, i) => {
     const own = factors[i]!
     const now = own.at(-1)!
-    if (now === null) return own.map(() => contribution)
+    if (now === null || now === 0n) return own.map(() => contribution)
     return contribution % now === 0n ? own.map(factor => (factor === null ? 0n : (contribution / now) * factor)) : null
   })
   if (prices.includes(null)) return null
