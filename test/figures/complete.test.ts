@@ -65,7 +65,6 @@ test.each([
   ['refund-rate', 14],
   ['subscription-cancellation', 0],
   ['user-to-trial', 21],
-  ['user-to-paid', 15],
 ])('outcomes of %s are known for %d of 28 days', async (code, days) => {
   expect((await chart(code)).complete).toMatchObject({ to: FROM + days * DAY })
 })

@@ -12,7 +12,7 @@ import type { NumberAsked } from './number.ts'
  * What changed a number on a day of UTC. `facts`: that came or went; null: not counted, or rates changed. `contribution`: to the numerator; null:
  * not kept.
  */
-export type Change = {
+export type NumberChange = {
   day: string
   cause: 'late_facts' | 'erasure' | 'exchange_rates'
   facts: number | null
@@ -76,7 +76,7 @@ async function erasures(
   asked: NumberAsked,
   since: number,
   edges: RateEdges,
-): Promise<Change[]> {
+): Promise<NumberChange[]> {
   if (!isKept(asked)) {
     const days = await context.source.query({
       text: `select distinct floor(extract(epoch from erased_at) / ${DAY})::bigint as day from erased_facts where ${erasedSince(environment, since)}`,
@@ -98,14 +98,14 @@ async function erasures(
 }
 
 /** What changed rates have done since a time to the facts that were known before. */
-async function rateChanges(db: Db, context: ScanContext, asked: NumberAsked, since: number, edges: RateEdges): Promise<Change[]> {
+async function rateChanges(db: Db, context: ScanContext, asked: NumberAsked, since: number, edges: RateEdges): Promise<NumberChange[]> {
   if (asked.chart.measure !== 'usd' || edges.days.length === 0) return []
   // The two sides of a movement have two days, and rates of their own.
   const isMixed = MEASURES[asked.chart.code].scans.includes('movement')
   const sums = isMixed ? [] : await datedSums(context, asked, `f.recorded < ${since}`)
   const prices = await pricesAt(db, sums, asked.question.currency, edges)
   const bottom = unitOf(MEASURES[asked.chart.code], context.products)
-  return edges.days.flatMap((day, i): Change[] => {
+  return edges.days.flatMap((day, i): NumberChange[] => {
     const change = { day, cause: 'exchange_rates' as const, facts: null }
     if (isMixed || prices === null) return [{ ...change, contribution: null }]
     const top = sum(prices[i + 1]!) - sum(prices[i]!)
@@ -120,7 +120,7 @@ export async function otherCauses(
   environment: Environment,
   asked: NumberAsked,
   since: number,
-): Promise<Change[]> {
+): Promise<NumberChange[]> {
   if (since > context.now || asked.window.from > context.now) return []
   const edges: RateEdges = asked.chart.measure === 'usd' ? await rateEdges(db, context.now - since) : { days: [], ago: 0 }
   return [...(await rateChanges(db, context, asked, since, edges)), ...(await erasures(db, context, environment, asked, since, edges))]

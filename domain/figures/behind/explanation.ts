@@ -4,7 +4,7 @@ import { MEASURES } from '../charts/measure.ts'
 import type { Quotient } from '../charts/rounding.ts'
 import { type LeftOutMoney, unconvertedOf } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
-import { type Change, otherCauses } from './causes.ts'
+import { type NumberChange, otherCauses } from './causes.ts'
 import { withNumber } from './context.ts'
 import { factRows } from './fact-rows.ts'
 import type { NumberAsked, SegmentValues } from './number.ts'
@@ -19,7 +19,7 @@ const MOST_LATE = 20
 
 /** `changes`: since a day after the window, the latest first. `value`: not rounded. `lateFacts`: the latest of those that were recorded later than a day after the window. `sql`: as `statementOnViews` has it. */
 export type Explanation = Omit<NumberSums, 'late'> & {
-  changes: Change[]
+  changes: NumberChange[]
   changesKnownSince: number
   value: Quotient
   symbols: readonly string[]
@@ -41,7 +41,7 @@ export const explained = (access: FactAccess, environment: Environment, asked: N
       sums.late.length === 0 ? [] : (await factsAfter(context, environment, asked, all, { limit: MOST_LATE, recordedFrom: lateFrom })).facts
     const { late: byDay, ...found } = sums
     const others = await otherCauses(access.pool, context, environment, asked, lateFrom)
-    const changes = [...byDay.map((one): Change => ({ ...one, cause: 'late_facts' })), ...others]
+    const changes = [...byDay.map((one): NumberChange => ({ ...one, cause: 'late_facts' })), ...others]
     return {
       ...found,
       changes: changes.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1)),
