@@ -97,12 +97,13 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       facts: found.facts.map(one => ({ ...one, contribution: decimalText(one.contribution) })),
       currencies: found.currencies.map(currency),
       ...unconverted(found.unconverted),
-      changed_since: found.late.map(one => ({ ...one, contribution: decimalText(one.contribution) })),
+      changed_since: found.changes.map(one => ({ ...one, contribution: one.contribution && decimalText(one.contribution) })),
+      changes_known_since: found.changesKnownSince,
       late_facts: found.lateFacts.map(fact),
       sql: found.sql,
       parameters: parameters(asked),
       as_of: found.asOf,
       ...behindField(found.behind),
     },
-  }
+}
 })

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { FactsOfUser } from './compare.ts'
+import { keepErased } from './erased.ts'
 import { foldLife } from './fold.ts'
 import { inSteps } from './in-steps.ts'
 import type { Life } from './life.ts'
@@ -67,6 +68,7 @@ export async function eraseFacts(tx: Tx, environment: Environment, no: number): 
   await tx.query('delete from stale_users where environment = $1 and user_no = $2', [environment, no])
   await tx.query('delete from set_aside_users where environment = $1 and user_no = $2', [environment, no])
   const { generation, building } = await generationsOf(tx, environment)
+  await keepErased(tx, environment, generation, no)
   const gone: FactsOfUser[] = [{ no, user: '', facts: null }]
   for (const one of building === null ? [generation] : [generation, building]) await writeFacts(tx, environment, one, gone)
 }

@@ -4,6 +4,7 @@ import { dropOldAudit } from '../audit/retention.ts'
 import { dropOldAutomationRuns, dropOldVersions } from '../automation-runs/retention.ts'
 import { dropDeletedIntegrations, dropOldDeliveries } from '../deliveries/retention.ts'
 import type { Environment } from '../environment.ts'
+import { dropOldCauses } from '../facts/erased.ts'
 import { dropOldGenerations, dropTombstones } from '../facts/retention.ts'
 import { removeUnusedWords } from '../facts/unused-words.ts'
 import { dropOldAnswers } from '../idempotent-answers.ts'
@@ -42,6 +43,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'words', isRealTime: true, drop: removeUnusedWords },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
+  { kind: 'causes', isRealTime: true, drop: dropOldCauses },
   { kind: 'setAside', isRealTime: true, drop: dropSetAside },
   { kind: 'storeNotifications', isRealTime: true, drop: dropOldNotifications },
 ]

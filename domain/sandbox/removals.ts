@@ -99,5 +99,7 @@ export const REMOVALS: readonly Removal[] = [
   lanes,
   // With the messages about them.
   from('alerts', WITH_OTHERS),
-  ...['store_alerts', 'store_backfills', 'store_tests', 'stale_users', 'set_aside_users', 'analytics_insights'].map(table => from(table)),
+  ...['store_alerts', 'store_backfills', 'store_tests', 'stale_users', 'set_aside_users', 'analytics_insights', 'erased_facts'].map(table =>
+    from(table),
+  ),
 ]

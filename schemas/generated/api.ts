@@ -3669,8 +3669,13 @@ export interface components {
             /** @description Of money, by the currency of the purchases. */
             currencies: components["schemas"]["AnalyticsCurrencySum"][];
             unconverted?: components["schemas"]["AnalyticsUnconverted"];
-            /** @description Facts that were recorded later than a day after the end of the window, by day of UTC, the latest first. */
-            changed_since: components["schemas"]["AnalyticsLateDay"][];
+            /** @description What changed the number (of a ratio the numerator) later than a day after the end of the window, by day of UTC and cause, the latest first. The number of that time is the one of now without the contributions, unless one of them is null. */
+            changed_since: components["schemas"]["AnalyticsChange"][];
+            /**
+             * @description Unix second from which on erasures and changed rates of exchange are known. They are kept for 90 days. What changed the number before is not in `changed_since`.
+             * @example 1780272000
+             */
+            changes_known_since: number;
             /** @description These facts themselves, the latest to happen first. `recorded_from` in the list of facts gives all of them. */
             late_facts: components["schemas"]["AnalyticsFact"][];
             /** @description The number as a statement on the views `perennial_…` of the database. It runs as it stands. */
@@ -3706,10 +3711,26 @@ export interface components {
             /** @description What one unit was in the currency of the answer. Null without rates; then amounts stated in USD count. */
             rate: string | null;
         };
-        AnalyticsLateDay: {
+        /**
+         * @example {
+         *       "day": "2026-03-05",
+         *       "cause": "erasure",
+         *       "facts": 2,
+         *       "contribution": "-19.98"
+         *     }
+         */
+        AnalyticsChange: {
             day: string;
-            facts: number;
-            contribution: string;
+            /**
+             * @description `late_facts` were recorded late; `erasure` took the facts of erased users away; `exchange_rates` were loaded that convert the other facts differently.
+             * @example exchange_rates
+             * @enum {string}
+             */
+            cause: "late_facts" | "erasure" | "exchange_rates";
+            /** @description How many facts came or went; null for rates, and where it is not kept. */
+            facts: number | null;
+            /** @description Decimal. Of an erasure, what it took, at the rates of before. Null where the amount is not kept: of erasures in windows that are no whole days of UTC, by other attributes than store, product, currency and country, and in charts of states, changes, users and outcomes; of rates in movements. */
+            contribution: string | null;
         };
         /** @description What the statement was made for. */
         AnalyticsExplainedParameters: {

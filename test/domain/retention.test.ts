@@ -94,6 +94,10 @@ async function history(environment: number): Promise<void> {
      insert into transaction_facts (environment, generation, seq, user_no, kind) select $1, 1, n, 1, null from generate_series(1, 5) n`,
     [environment],
   )
+  await pool.query(
+    'insert into erased_facts (environment, erased_at) select $1, now() - make_interval(days => n) from generate_series(89, 91) n',
+    [environment],
+  )
   await pool.query(`insert into fact_words (environment, word, seq) values ($1, 'unused', 1)`, [environment])
 }
 
@@ -109,6 +113,7 @@ test('expired rows are deleted by the clock of their environment, in batches, an
     workflowRuns: 5,
     words: 1,
     tombstones: 3,
+    causes: 2,
     factGenerations: 0,
     alerts: 0,
     auditEntries: 0,

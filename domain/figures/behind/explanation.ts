@@ -1,8 +1,10 @@
 import type { Environment } from '../../environment.ts'
+import { causesKnownSince } from '../../facts/erased.ts'
 import { MEASURES } from '../charts/measure.ts'
 import type { Quotient } from '../charts/rounding.ts'
 import { type LeftOutMoney, unconvertedOf } from '../charts/unconverted.ts'
 import type { FactAccess } from '../open-source.ts'
+import { type NumberChange, otherCauses } from './causes.ts'
 import { withNumber } from './context.ts'
 import { factRows } from './fact-rows.ts'
 import type { NumberAsked, SegmentValues } from './number.ts'
@@ -15,8 +17,10 @@ const LATE_AFTER = 86_400
 /** Late facts that an explanation shows. */
 const MOST_LATE = 20
 
-/** `value`: not rounded. `lateFacts`: the latest of those that were recorded later than a day after the window. `sql`: as `statementOnViews` has it. */
-export type Explanation = NumberSums & {
+/** `changes`: since a day after the window, the latest first. `value`: not rounded. `lateFacts`: the latest of those that were recorded later than a day after the window. `sql`: as `statementOnViews` has it. */
+export type Explanation = Omit<NumberSums, 'late'> & {
+  changes: NumberChange[]
+  changesKnownSince: number
   value: Quotient
   symbols: readonly string[]
   unconverted: LeftOutMoney[]
@@ -36,8 +40,13 @@ export const explained = (access: FactAccess, environment: Environment, asked: N
     const sums = await sumsBehind(access.pool, context, asked, all, lateFrom)
     const late =
       sums.late.length === 0 ? [] : (await factsAfter(context, environment, asked, all, { limit: MOST_LATE, recordedFrom: lateFrom })).facts
+    const { late: byDay, ...found } = sums
+    const others = await otherCauses(access.pool, context, environment, asked, lateFrom)
+    const changes = [...byDay.map((one): NumberChange => ({ ...one, cause: 'late_facts' })), ...others]
     return {
-      ...sums,
+      ...found,
+      changes: changes.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1)),
+      changesKnownSince: await causesKnownSince(access.pool),
       value: quotientOf(asked, sums),
       symbols: series === null ? chart.symbols : [chart.symbols[series]!],
       unconverted:

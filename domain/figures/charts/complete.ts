@@ -1,6 +1,6 @@
 import type { ChartCode } from '../chart-table.ts'
 import type { Frame } from './frame.ts'
-import { earliest, firstOpenTrial, firstUserInTrial, isOpen } from './incomplete.ts'
+import { earliest, firstOpenTrial, firstUserInTrial, mayStillChange } from './incomplete.ts'
 import { scanOf } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 
@@ -21,7 +21,7 @@ const ofTrials: Outcome = { age: 0, first: (context, { from }) => firstOpenTrial
 function firstOpenStart(context: ScanContext, { from }: Frame['window']): Promise<number | null> {
   const { now } = context
   const scan = scanOf('outcomes', context)
-  const open = ['t.kind in (2, 3)', `t.happened > ${now - FIRST_PERIOD}`, isOpen('t', now), `t.happened >= ${from}`]
+  const open = ['t.kind in (2, 3)', `t.happened > ${now - FIRST_PERIOD}`, mayStillChange('t', now), `t.happened >= ${from}`]
   return earliest(context, 't.happened', scan.from, [...scan.where, ...open, `t.happened <= ${now}`])
 }
 

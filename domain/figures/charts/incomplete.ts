@@ -6,7 +6,7 @@ import type { ScanContext } from './scan-rows.ts'
 const OF_SIDES = ['monthly', 'movement', 'standing in paid or grace', 'standing in trial']
 
 /** Trials and periods that are not over yet, with grace period and billing retry. */
-export const isOpen = (row: string, now: number): string => `(${row}.open_until is null or ${row}.open_until > ${now})`
+export const mayStillChange = (row: string, now: number): string => `(${row}.open_until is null or ${row}.open_until > ${now})`
 
 /** The least value of a column of rows, as `first`; null: no rows. */
 export async function earliest(context: ScanContext, column: string, from: string, where: readonly string[]): Promise<number | null> {
@@ -16,7 +16,12 @@ export async function earliest(context: ScanContext, column: string, from: strin
 }
 
 /** Trials that may still convert, as `t`. */
-export const openTrials = (now: number): string[] => ['t.kind = 1', 't.converted_at is null', `t.happened <= ${now}`, isOpen('t', now)]
+export const openTrials = (now: number): string[] => [
+  't.kind = 1',
+  't.converted_at is null',
+  `t.happened <= ${now}`,
+  mayStillChange('t', now),
+]
 
 /** When the first trial began that is still open, of those that the chart counts. */
 export function firstOpenTrial(context: ScanContext, from: number): Promise<number | null> {

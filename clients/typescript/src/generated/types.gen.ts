@@ -245,9 +245,13 @@ export type AnalyticsExplanation = {
     currencies: Array<AnalyticsCurrencySum>;
     unconverted?: AnalyticsUnconverted;
     /**
-     * Facts that were recorded later than a day after the end of the window, by day of UTC, the latest first.
+     * What changed the number (of a ratio the numerator) later than a day after the end of the window, by day of UTC and cause, the latest first. The number of that time is the one of now without the contributions, unless one of them is null.
      */
-    changed_since: Array<AnalyticsLateDay>;
+    changed_since: Array<AnalyticsChange>;
+    /**
+     * Unix second from which on erasures and changed rates of exchange are known. They are kept for 90 days. What changed the number before is not in `changed_since`.
+     */
+    changes_known_since: number;
     /**
      * These facts themselves, the latest to happen first. `recorded_from` in the list of facts gives all of them.
      */
@@ -304,10 +308,20 @@ export type AnalyticsRate = {
     rate: string | null;
 };
 
-export type AnalyticsLateDay = {
+export type AnalyticsChange = {
     day: string;
-    facts: number;
-    contribution: string;
+    /**
+     * `late_facts` were recorded late; `erasure` took the facts of erased users away; `exchange_rates` were loaded that convert the other facts differently.
+     */
+    cause: 'late_facts' | 'erasure' | 'exchange_rates';
+    /**
+     * How many facts came or went; null for rates, and where it is not kept.
+     */
+    facts: number | null;
+    /**
+     * Decimal. Of an erasure, what it took, at the rates of before. Null where the amount is not kept: of erasures in windows that are no whole days of UTC, by other attributes than store, product, currency and country, and in charts of states, changes, users and outcomes; of rates in movements.
+     */
+    contribution: string | null;
 };
 
 /**
