@@ -105,5 +105,5 @@ export const v4ExplainAnalyticsChart = expensiveRead('v4ExplainAnalyticsChart', 
       as_of: found.asOf,
       ...behindField(found.behind),
     },
-}
+  }
 })

@@ -16,11 +16,12 @@ const retry = (day: number, graceTo: number | null = null) =>
   fact('subscription_billing_retry_entered', day, { grace: graceTo === null ? null : graceTo * DAY_MS })
 
 /** The days on which paid runs ended, and the day from which each counts where it is another one. */
-function churnOf(posted: PostedFact[]): [day: number, countsFrom: number | null][] {
+async function churnOf(posted: PostedFact[]): Promise<[day: number, countsFrom: number | null][]> {
   const source = { amount: 10n, usdGiven: null } as Source
   const daysOf = (seconds: number) => (seconds * 1000) / DAY_MS
-  return subscriptionsOf([], posted)
-    .flatMap(subscription => changesOf(subscription, { media: null, campaign: null }, () => source))
+  const changes = subscriptionsOf([], posted).map(one => changesOf(one, { media: null, campaign: null }, () => source))
+  return (await Promise.all(changes))
+    .flat()
     .flatMap(({ happened, counts_from: from, paid_ended }) =>
       Array.from({ length: paid_ended }, (): [number, number | null] => [daysOf(happened), from === null ? null : daysOf(from)]),
     )
@@ -33,6 +34,6 @@ test.each<[string, PostedFact[], [number, number | null][]]>([
   ['nobody has paid for 60 days', [started(0, 30), retry(30)], [[30, 90]]],
   ['recovered', [started(0, 30), retry(30), started(40, 70), fact('subscription_canceled', 50)], [[70, null]]],
   ['cancelled', [started(0, 30), fact('subscription_canceled', 10)], [[30, null]]],
-])('%s', (_, posted, expected) => {
-  expect(churnOf(posted)).toEqual(expected)
+])('%s', async (_, posted, expected) => {
+  expect(await churnOf(posted)).toEqual(expected)
 })

@@ -18,7 +18,7 @@ function lifeOf(renewals: number): Life {
   )
   const posted = transactions.map(({ id, user_id, platform, name, at, begins, recorded, transaction }) => ({
     ...{ id, user_id, platform, name, at, begins, recorded, transaction, lineage: 'l', product: 'hourly', planned: null, grace: null },
-    ...{ expires: begins + HOUR_MS, amount: 5_000_000n },
+    ...{ expires: begins + HOUR_MS, amount: 5_000_000n, discounted: false },
   }))
   const user = { ...place, no: 1, id: 'u', created: 0, platform: null, media: null, campaign: null, ad_set: null, ad: null }
   return { user, purchases: [], posted, transactions, screens: [] }
