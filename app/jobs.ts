@@ -30,7 +30,7 @@ import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
 import { acknowledgePurchase } from '../workflows/stores/google/acknowledge-purchase.ts'
 import { laneHandler } from '../workflows/stores/lane/handler.ts'
-import type { LaneCounts } from '../workflows/stores/lane/turn.ts'
+import type { LaneCounts, SetAside } from '../workflows/stores/lane/turn.ts'
 
 export type JobsDeps = {
   pool: Pool
@@ -53,6 +53,7 @@ export type JobsDeps = {
   partRows: number
   policies: Policies
   laneCounts?: LaneCounts
+  onSetAside?: (one: SetAside) => void
   at?: AtCrashPoint
 }
 
@@ -61,7 +62,7 @@ type Jobs = { handlers: JobHandler[]; timers: Timer[]; consumers: Consumer[] }
 /** The registry of jobs: every kind of job with its handler, every timer and every consumer of the log. A worker process executes them. */
 export function jobs(deps: JobsDeps): Jobs {
   const { pool, planned, recording, copying, secrets, storage, outgoing, tokens, stores, mail, publicUrl, partRows, policies } = deps
-  const { at = NOWHERE, laneCounts } = deps
+  const { at = NOWHERE, laneCounts, onSetAside } = deps
   const guard = { allowPrivateNetwork: deps.allowPrivateNetwork }
   const destinations = reportDestinations({ outgoing, guard, tokens })
   const gate = startGate()
@@ -86,7 +87,7 @@ export function jobs(deps: JobsDeps): Jobs {
     handlers: [
       ...workflowHandlers(workflows, { pool, policies, at }),
       automationHandler({ pool, planned, recording, effects, policy: policies.step, at }),
-      laneHandler({ pool, secrets, clients: stores, at, ...(laneCounts && { counts: laneCounts }) }),
+      laneHandler({ pool, secrets, clients: stores, at, ...(laneCounts && { counts: laneCounts }), ...(onSetAside && { onSetAside }) }),
       deliveryHandler({ pool: planned, secrets, outgoing, destinations: eventDestinations, policy: policies.delivery, at }),
     ],
     timers: TIMERS.map(({ kind, fire, fireTogether }) => ({

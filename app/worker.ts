@@ -62,6 +62,7 @@ export async function work(
       partRows,
       policies: POLICIES,
       ...(laneMetrics && { laneCounts: laneMetrics }),
+      onSetAside: one => log.warn(one, 'a notification of a store was set aside'),
       ...(at && { at }),
     }),
     ...(at && { at }),

@@ -53,8 +53,14 @@ const POISON_WAITS = [10, 60, 300, 1800]
 /** Why a row could not be read or applied, in words without a part of the body. `isFinal`: no repeat helps. */
 export type FailedRow = { id: number; reason: string; isFinal?: boolean }
 
-/** A row could not be read or applied: it is tried alone later, or set aside. Returns the new state. */
-export async function failRow(tx: Tx, { id, reason, isFinal = false }: FailedRow): Promise<'pending' | 'set_aside'> {
+/** Rows could not be read or applied: each is tried alone later, or set aside. Returns those that were set aside. */
+export async function failRows(tx: Tx, failed: readonly FailedRow[]): Promise<FailedRow[]> {
+  const setAside: FailedRow[] = []
+  for (const row of failed) if ((await failRow(tx, row)) === 'set_aside') setAside.push(row)
+  return setAside
+}
+
+async function failRow(tx: Tx, { id, reason, isFinal = false }: FailedRow): Promise<'pending' | 'set_aside'> {
   const { rows } = await tx.query<{ state: 'pending' | 'set_aside' }>({
     name: 'fail-notification',
     text: `update store_inbox set attempts = attempts + 1, reason = $2,
@@ -66,14 +72,14 @@ export async function failRow(tx: Tx, { id, reason, isFinal = false }: FailedRow
   return rows[0]?.state ?? 'pending'
 }
 
-/** Sets aside every pending row of a lane: the store has answered nothing for too long. Returns how many. */
-export async function setAsidePending(tx: Tx, lane: number, reason: string): Promise<number> {
-  const { rowCount } = await tx.query({
+/** Sets aside every pending row of a lane: the store has answered nothing for too long. Returns them. */
+export async function setAsidePending(tx: Tx, lane: number, reason: string): Promise<FailedRow[]> {
+  const { rows } = await tx.query<{ id: number }>({
     name: 'set-aside-notifications',
-    text: `update store_inbox set state = 'set_aside', reason = $2, next_attempt_at = null where lane = $1 and state = 'pending'`,
+    text: `update store_inbox set state = 'set_aside', reason = $2, next_attempt_at = null where lane = $1 and state = 'pending' returning id`,
     values: [lane, reason],
   })
-  return rowCount ?? 0
+  return rows.map(({ id }) => ({ id, reason }))
 }
 
 const KEPT_DAYS = 90

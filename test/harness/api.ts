@@ -252,6 +252,7 @@ export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
           partRows: options.partRows ?? 1000,
           policies: options.policies ?? POLICIES,
           ...(options.laneCounts && { laneCounts: options.laneCounts }),
+          onSetAside: one => log.warn(one, 'a notification of a store was set aside'),
         }),
         leaseMs: options.leaseMs ?? 1000,
         log,

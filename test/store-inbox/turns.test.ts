@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { endLaneTurn, type LaneTurn, loadLane } from '../../domain/store-inbox/lanes.ts'
-import { dropOldNotifications, failRow, finishRows, setAsidePending, takePending } from '../../domain/store-inbox/pending.ts'
+import { dropOldNotifications, failRows, finishRows, setAsidePending, takePending } from '../../domain/store-inbox/pending.ts'
 import { recordNotifications } from '../../domain/store-inbox/record.ts'
 import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi, type TestProjectKeys } from '../harness/api.ts'
@@ -27,7 +27,8 @@ const take = async (limit = 100) => (await takePending(api.pool, lane, limit)).m
 const rowOf = async (id: string) => (await inboxOf(api.pool, project.id)).find(row => row.notification_id === id)!
 const fail = async (id: string, reason = 'unreadable') => {
   const { id: number } = await rowOf(id)
-  return transaction(api.pool, tx => failRow(tx, { id: number, reason }))
+  const setAside = await transaction(api.pool, tx => failRows(tx, [{ id: number, reason }]))
+  return setAside.length > 0 ? 'set_aside' : 'pending'
 }
 const finish = async (id: string, state: 'done' | 'ignored' = 'done', environment: number | null = null) => {
   const { id: number } = await rowOf(id)
@@ -107,7 +108,7 @@ describe('a turn of a lane', () => {
   test('that has failed for too long sets all pending rows aside', async () => {
     await record(['done', 1], ['one', 2], ['two', 3])
     await finish('done')
-    expect(await transaction(api.pool, tx => setAsidePending(tx, lane, 'the store answered nothing for 7 days'))).toBe(2)
+    expect(await transaction(api.pool, tx => setAsidePending(tx, lane, 'the store answered nothing for 7 days'))).toHaveLength(2)
     expect((await inboxOf(api.pool, project.id)).map(row => row.state)).toEqual(['done', 'set_aside', 'set_aside'])
   })
 

@@ -10,6 +10,7 @@ const UNCOUNTED: LaneCounts = { refresh() {}, missed() {} }
 export const laneHandler = ({
   at = NOWHERE,
   counts = UNCOUNTED,
+  onSetAside = () => {},
   ...deps
 }: Pick<LaneDeps, 'pool' | 'secrets' | 'clients'> & Partial<LaneDeps>): JobHandler => ({
   kind: STORE_LANE_DUE,
@@ -18,7 +19,7 @@ export const laneHandler = ({
   share: 1 / 4,
   async handle(claimed, signals) {
     try {
-      return await takeTurn(claimed, signals, { ...deps, at, counts })
+      return await takeTurn(claimed, signals, { ...deps, at, counts, onSetAside })
     } catch (error) {
       const loss = jobLoss(error, signals)
       if (loss) return loss

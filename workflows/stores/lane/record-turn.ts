@@ -10,7 +10,7 @@ import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected }
 import { laneOf, lastPeriodOf } from '../../../domain/store-inbox/follow.ts'
 import { knownOfLane } from '../../../domain/store-inbox/known-of-lane.ts'
 import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/store-inbox/lanes.ts'
-import { type FailedRow, type FinishedRow, failRow, finishRows } from '../../../domain/store-inbox/pending.ts'
+import { type FailedRow, type FinishedRow, failRows, finishRows } from '../../../domain/store-inbox/pending.ts'
 import { subscriptionsOf } from '../../../domain/subscriptions/lineages.ts'
 import { hasUnheardEnd } from '../../../domain/subscriptions/waiting.ts'
 import type { Tx } from '../../../store/connect.ts'
@@ -82,7 +82,7 @@ function expectationOf(lane: Lane, periods: readonly LastPeriod[], { promises, i
 /**
  * Records the turn in one transaction under the fence of the lane's job: statements, purchases and what follows from them, the rows, and when the
  * lane is due next. Throws `LeaseLost`; `NotComplete` when `mustBeComplete` and something may be missing. `isCheck`: the store was asked without a
- * notification; gives whether it has changed what was known of the lineage: a push should have brought that.
+ * notification. `hasMissed`: that has changed what was known of the lineage; a push should have brought it. `setAside`: notifications that are given up.
  */
 export async function recordTurn(
   tx: Tx,
@@ -90,8 +90,9 @@ export async function recordTurn(
   lane: Lane,
   result: TurnResult,
   { mustBeComplete, isCheck }: { mustBeComplete: boolean; isCheck: boolean },
-): Promise<boolean> {
+): Promise<{ hasMissed: boolean; setAside: FailedRow[] }> {
   const { environment, reports, isConnected, isAsked, finished, failed, failure } = result
+  let setAside: FailedRow[] = []
   const { project, platform } = lane
   const before = isCheck && environment !== null ? await knownOfLane(tx, environment, platform, lane.name) : null
   const end = async (recorded: readonly RecordedLineage[]) => {
@@ -99,7 +100,7 @@ export async function recordTurn(
       throw new NotComplete()
     await lockFence(tx, job)
     await finishRows(tx, finished)
-    for (const row of failed) await failRow(tx, row)
+    setAside = await failRows(tx, failed)
     for (const { lineage } of recorded) await requestConsumption(tx, environment!, lineage, reports)
     if (isAsked) await endAlert(tx, refusedCredentials(project, platform, environment))
     await raiseAlerts(
@@ -118,7 +119,7 @@ export async function recordTurn(
   }
   if (environment === null || reports.length === 0) {
     await end([])
-    return false
+    return { hasMissed: false, setAside }
   }
   let after: string | null = null
   const beforeTelling = async (recorded: readonly RecordedLineage[]) => {
@@ -126,5 +127,5 @@ export async function recordTurn(
     if (before !== null) after = await knownOfLane(tx, environment, platform, lane.name)
   }
   await recordReports(tx, environment, reports, { isConnected, beforeTelling })
-  return before !== after
+  return { hasMissed: before !== after, setAside }
 }

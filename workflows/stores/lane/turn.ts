@@ -7,7 +7,7 @@ import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import { raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
 import { knownEnvironment } from '../../../domain/store-inbox/known-environment.ts'
 import { endLaneTurn, type Lane, loadLane, parkLane } from '../../../domain/store-inbox/lanes.ts'
-import { failRow, type PendingRow, setAsidePending, takePending } from '../../../domain/store-inbox/pending.ts'
+import { type FailedRow, failRows, type PendingRow, setAsidePending, takePending } from '../../../domain/store-inbox/pending.ts'
 import type { StorePlatform } from '../../../domain/stores/config.ts'
 import { type OpenStore, openStore } from '../../../domain/stores/settings.ts'
 import type { Pool } from '../../../store/connect.ts'
@@ -29,7 +29,18 @@ export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
 /** Counts what stores answered, and the checks that found what no push had brought. */
 export type LaneCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
 
-export type LaneDeps = { pool: Pool; secrets: Secrets; clients: StoreClients; counts: LaneCounts; at: AtCrashPoint }
+/** A notification that is given up, with the reason in words. */
+export type SetAside = { project: number; store: StorePlatform; environment: EnvironmentKind | null; notification: number; reason: string }
+
+export type LaneDeps = {
+  pool: Pool
+  secrets: Secrets
+  clients: StoreClients
+  counts: LaneCounts
+  /** Called once for each, when it is recorded. */
+  onSetAside: (one: SetAside) => void
+  at: AtCrashPoint
+}
 
 const MOST_ROWS = 100
 /** The least time between two questions about a lane. */
@@ -185,13 +196,15 @@ async function failing(turn: Turn, deps: LaneDeps, why: string, afterMs: number 
 }
 
 /** The store has not answered for a week. */
-async function giveUp({ job, lane }: Turn, { pool }: LaneDeps, why: string): Promise<Outcome> {
+async function giveUp({ job, lane }: Turn, deps: LaneDeps, why: string): Promise<Outcome> {
   const reason = `the store gave no answer for 7 days: ${why}`
-  await transaction(pool, async tx => {
+  const setAside = await transaction(deps.pool, async tx => {
     await lockFence(tx, job)
-    await setAsidePending(tx, lane.id, reason)
+    const rows = await setAsidePending(tx, lane.id, reason)
     await endLaneTurn(tx, job, { nextCheckAt: null, expectation: null, failure: null })
+    return rows
   })
+  tellSetAside(lane, deps, setAside)
   return { is: 'failed', why: reason }
 }
 
@@ -208,19 +221,24 @@ async function apply(turn: Turn, found: TurnResult, deps: LaneDeps, mustBeComple
   const { job, lane } = turn
   const { pool, counts, at } = deps
   const isCheck = found.isAsked && turn.rows.length === 0
-  let hasMissed = false
+  let recorded: Awaited<ReturnType<typeof recordTurn>>
   try {
-    hasMissed = await transaction(pool, tx => recordTurn(tx, job, lane, found, { mustBeComplete, isCheck }), isReportConflict)
+    recorded = await transaction(pool, tx => recordTurn(tx, job, lane, found, { mustBeComplete, isCheck }), isReportConflict)
   } catch (error) {
     if (error instanceof NotComplete) return withAnswer(turn, deps)
     if (jobLoss(error, turn.signals) || classifyFailure(error) !== 'other') throw error
     return poisoned(turn, deps, error)
   }
-  if (hasMissed) counts.missed(lane.platform)
+  if (recorded.hasMissed) counts.missed(lane.platform)
+  tellSetAside(lane, deps, recorded.setAside)
   at('lane-recorded')
   const [failed] = found.failed
   if (failed) return { is: 'suspended', why: `a notification could not be read: ${failed.reason}`, isRetry: true }
   return found.failure === null ? SUCCEEDED : { is: 'suspended', why: found.failure.reason, isRetry: found.failure.reason !== OVER_QUOTA }
+}
+
+function tellSetAside({ project, platform: store, environment }: Lane, { onSetAside }: LaneDeps, rows: FailedRow[]): void {
+  for (const { id, reason } of rows) onSetAside({ project, store, environment, notification: id, reason })
 }
 
 const notCredible = ({ message }: NotCredible) => `the answer of the store is not credible: ${message}`
@@ -229,14 +247,19 @@ const notCredible = ({ message }: NotCredible) => `the answer of the store is no
  * What was read cannot be recorded: each of the notifications is tried alone from now on, so that the one at fault does not keep the others. After an
  * answer that is not credible they are set aside at once.
  */
-async function poisoned({ job, lane, rows }: Turn, { pool }: LaneDeps, error: unknown): Promise<Outcome> {
+async function poisoned({ job, lane, rows }: Turn, deps: LaneDeps, error: unknown): Promise<Outcome> {
   const isFinal = error instanceof NotCredible
   const reason = isFinal ? notCredible(error) : messageOf(error, 'recording what the store says')
   const failure = rows.length > 0 ? null : { reason, afterSeconds: laneWait(lane.attempts, null) }
-  await transaction(pool, async tx => {
+  const setAside = await transaction(deps.pool, async tx => {
     await lockFence(tx, job)
-    for (const { id } of rows) await failRow(tx, { id, reason, isFinal })
+    const failed = await failRows(
+      tx,
+      rows.map(({ id }) => ({ id, reason, isFinal })),
+    )
     await endLaneTurn(tx, job, { nextCheckAt: lane.nextCheckAt, expectation: lane.expectation, failure })
+    return failed
   })
+  tellSetAside(lane, deps, setAside)
   return { is: 'suspended', why: `a notification could not be recorded: ${reason}`, isRetry: true }
 }
