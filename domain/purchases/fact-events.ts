@@ -12,19 +12,23 @@ import { type Emission, toldOnce } from './emit.ts'
 const timesTold = (purchases: PurchaseRow[], told: string): number =>
   purchases.reduce((sum, { emitted }) => sum + emitted.filter(entry => entry === told).length, 0)
 
-type Step = { purchase: PurchaseRow; at: number; slug: string } & Pick<Emission, 'oldProduct' | 'newProduct' | 'isVoluntary'>
+/** `isSilent`: the log never gets it, unless it did before that was known. */
+type Step = { purchase: PurchaseRow; at: number; slug: string; isSilent?: boolean } & Pick<
+  Emission,
+  'oldProduct' | 'newProduct' | 'isVoluntary'
+>
 
 /**
  * Each time that auto-renew is switched off and on again, in order: at its begin a period has it on. Nobody cancels when the store gives up
- * charging: only the end is told.
+ * charging, and nobody takes that back: only the end is told.
  */
 const switches = (purchase: PurchaseRow): Step[] => {
   const of = isTrialPurchase(purchase) ? 'trial' : 'subscription'
-  const { autoRenewChanges, offCause } = periodOf(purchase)
-  const changes = offCause === 'billing_error' ? autoRenewChanges.slice(0, -1) : autoRenewChanges
-  return changes.map((at, i) => {
-    const isVoluntary = offCause !== 'store' || i < changes.length - 1
-    return { purchase, at, slug: i % 2 === 0 ? `${of}_canceled` : `${of}_uncanceled`, ...(!isVoluntary && { isVoluntary }) }
+  const { autoRenewChanges, offCauses } = periodOf(purchase)
+  return autoRenewChanges.map((at, i) => {
+    const cause = offCauses[Math.floor(i / 2)]
+    if (i % 2 === 1) return { purchase, at, slug: `${of}_uncanceled`, isSilent: cause === 'billing_error' }
+    return { purchase, at, slug: `${of}_canceled`, isSilent: cause === 'billing_error', ...(cause === 'store' && { isVoluntary: false }) }
   })
 }
 
@@ -59,6 +63,29 @@ function switched({ purchase, at: ms }: Step, now: number): Pick<Emission, 'at' 
 }
 
 /**
+ * The steps of a kind, in order, that the log does not have. An event stands for a step of its purchase: for a silent one where the purchase has no other, because
+ * a later word may make silent what was told. The rest stand for the earliest: a later word may bring the period to which a step belongs.
+ */
+function untoldOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
+  const left = new Set(all)
+  const takeFirst = (steps: Iterable<Step>, count: number): number => {
+    const taken = [...steps].slice(0, count)
+    for (const step of taken) left.delete(step)
+    return count - taken.length
+  }
+  const byPurchase = Map.groupBy(all, ({ purchase }) => purchase)
+  const rest = purchases.reduce((sum, purchase) => {
+    const { true: silent = [], false: other = [] } = Object.groupBy(
+      byPurchase.get(purchase) ?? [],
+      ({ isSilent }) => `${isSilent ?? false}`,
+    )
+    return sum + takeFirst(silent, takeFirst(other, timesTold([purchase], slug)))
+  }, 0)
+  takeFirst(left, rest)
+  return [...left].filter(({ isSilent }) => !isSilent)
+}
+
+/**
  * What may happen several times in a lineage. Steps of a kind are counted together over its periods; cancellations of trials and of paid periods
  * apart, and in the same way what was taken back of them.
  */
@@ -68,8 +95,12 @@ function steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => b
   const ready = known.filter(({ purchase }) => !isWaiting(purchase))
   return [...Map.groupBy(ready, ({ slug }) => slug)].flatMap(([slug, of]) => {
     const told = timesTold(purchases, slug)
-    const untold = of.sort((a, b) => a.at - b.at).slice(told)
-    return untold.map((step, i) => ({
+    const untold = untoldOf(
+      of.sort((a, b) => a.at - b.at),
+      slug,
+      purchases,
+    )
+    return untold.map(({ isSilent: _isSilent, ...step }, i) => ({
       ...step,
       ...switched(step, now),
       told: slug,

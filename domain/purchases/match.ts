@@ -56,10 +56,10 @@ const idsOf = (row: PurchaseRow): TransactionIds => ({
   storeType: row.store_type,
 })
 
-/** Whether auto-renew was switched on or off, and who switched it off last where it was not the customer. */
-function switchSaid({ off_cause }: PurchaseRow, i: number, count: number): RenewalStatement['said'] {
-  const isByOther = off_cause !== null && i === count - 1
-  return { autoRenews: i % 2 === 1, ...(isByOther && { isVoluntary: false, hasFailed: off_cause === 'billing_error' }) }
+/** Whether auto-renew was switched on or off, and who switched it off where it was not the customer. */
+function switchSaid({ off_causes }: PurchaseRow, i: number): RenewalStatement['said'] {
+  const cause = (i % 2 === 0 && off_causes[i / 2]) || null
+  return { autoRenews: i % 2 === 1, ...(cause !== null && { isVoluntary: false, hasFailed: cause === 'billing_error' }) }
 }
 
 /** What a caller said of a purchase before the store told of it, as statements of the caller: they count where the store says nothing. */
@@ -88,7 +88,7 @@ export function saidByCaller(row: PurchaseRow, subject: string): Statement[] {
   }
   const changes = row.is_subscription ? periodOf(row).autoRenewChanges : []
   const renewals = changes.map(
-    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: switchSaid(row, i, changes.length) }),
+    (statedAt, i): RenewalStatement => ({ kind: 'renewal', origin: 'caller', statedAt, subject, said: switchSaid(row, i) }),
   )
   const at = (seconds: number, said: RenewalStatement['said']): RenewalStatement => {
     return { kind: 'renewal', origin: 'caller', statedAt: seconds * 1000, subject, said }

@@ -22,7 +22,7 @@ type Fact =
   | 'auto_renewing'
   | 'auto_renew_off_at'
   | 'auto_renew_changes'
-  | 'off_cause'
+  | 'off_causes'
   | 'is_paused'
   | 'pauses'
   | 'resumptions'
@@ -74,7 +74,7 @@ export function statedFactsOf(period: FoldedPeriod, recorded: PurchaseRow | unde
     auto_renewing: period.autoRenews,
     auto_renew_off_at: offSince === null ? null : second(offSince),
     auto_renew_changes: changes,
-    off_cause: period.offCause,
+    off_causes: period.offCauses,
     is_paused: period.isPaused,
     pauses: period.pauses,
     resumptions: period.resumptions,
@@ -120,7 +120,7 @@ export const FACT_TYPES: Record<Fact, string> = {
   auto_renewing: 'boolean',
   auto_renew_off_at: 'timestamptz',
   auto_renew_changes: 'bigint[]',
-  off_cause: 'text',
+  off_causes: 'text[]',
   is_paused: 'boolean',
   pauses: 'bigint[]',
   resumptions: 'bigint[]',

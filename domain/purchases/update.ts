@@ -26,10 +26,16 @@ type PurchaseChange = {
   refunded_amount?: string | null
 }
 
-/** Who switched auto-renew off, if it was not the customer: in billing retry the store gives up for want of the charge. */
-function offCauseOf({ billing_retry_at }: PurchaseRow, { is_auto_renewing, is_voluntary }: PurchaseChange): PurchaseRow['off_cause'] {
-  if (is_auto_renewing !== false || is_voluntary !== false) return null
-  return billing_retry_at === null ? 'store' : 'billing_error'
+/** Auto-renew that is switched off or on. If the customer did not do it: in billing retry the store gives up for want of the charge. */
+function mergeAutoRenew(row: PurchaseRow, { is_auto_renewing: isOn, is_voluntary }: PurchaseChange, now: string): Partial<PurchaseRow> {
+  if (isOn === undefined || isOn === row.auto_renewing) return {}
+  const changes = periodOf(row).autoRenewChanges
+  const before = { auto_renewing: isOn, auto_renew_changes: [...changes, Date.parse(now)].map(ms => ms / 1000) }
+  if (isOn) return { ...before, auto_renew_off_at: null }
+  const cause = is_voluntary !== false ? null : row.billing_retry_at === null ? 'store' : 'billing_error'
+  // A row that an older program has written has no causes.
+  const causes = Array.from({ length: changes.length / 2 }, (_, i) => row.off_causes[i] ?? null)
+  return { ...before, auto_renew_off_at: now, off_causes: cause === null && causes.every(one => one === null) ? [] : [...causes, cause] }
 }
 
 const givenTime = (value: string | null | undefined) => (value == null ? value : wholeSecond(value))
@@ -54,14 +60,9 @@ function mergePlans(row: PurchaseRow, { is_paused, planned_product_id: planned }
 /** The facts with the change applied. Removing a fact removes the facts that depend on it. */
 function merge(row: PurchaseRow, change: PurchaseChange, now: string): PurchaseRow {
   const merged = { ...row, ...mergePlans(row, change, now) }
-  if (change.is_auto_renewing !== undefined && change.is_auto_renewing !== row.auto_renewing) {
-    merged.auto_renewing = change.is_auto_renewing
-    merged.auto_renew_off_at = change.is_auto_renewing ? null : now
-    merged.off_cause = offCauseOf(row, change)
-    merged.auto_renew_changes = [...periodOf(row).autoRenewChanges, Date.parse(now)].map(ms => ms / 1000)
-  }
   if (change.expires_at !== undefined) merged.expires_at = wholeSecond(change.expires_at)
   if (change.billing_retry_at !== undefined) merged.billing_retry_at = givenTime(change.billing_retry_at)!
+  Object.assign(merged, mergeAutoRenew(merged, change, now))
   merged.first_retry_at = row.first_retry_at ?? merged.billing_retry_at
   if (change.grace_period_expires_at !== undefined) merged.grace_period_expires_at = givenTime(change.grace_period_expires_at)!
   else if (change.billing_retry_at === null) merged.grace_period_expires_at = null
@@ -123,7 +124,7 @@ const FACTS = [
   'auto_renewing',
   'auto_renew_off_at',
   'auto_renew_changes',
-  'off_cause',
+  'off_causes',
   'is_paused',
   'pauses',
   'resumptions',

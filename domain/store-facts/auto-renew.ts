@@ -6,18 +6,24 @@ import type { RecordablePeriod } from './stated-period.ts'
 import type { RenewalStatement } from './statement.ts'
 
 /**
- * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. `gaveUpAt`: since when the
- * store charges no longer; null: it does, or nothing is known of it. `hasFailed`, `isVoluntary`: the store's last word on why. `isLeftOn`: the store gave
- * up although the switch is on.
+ * One time (ms) that auto-renew was switched off. `gaveUp`: the store charged no longer from then on; `isLeftOn`: and the switch was on. `hasFailed`,
+ * `isVoluntary`: the store's last word on why, until it was switched on again.
  */
-export type AutoRenew = {
-  isOn: boolean
-  changes: number[]
-  gaveUpAt: number | null
+export type SwitchedOff = {
+  at: number
+  gaveUp: boolean
   isLeftOn: boolean
-  hasFailed?: boolean
-  isVoluntary?: boolean
+  hasFailed: boolean | undefined
+  isVoluntary: boolean | undefined
 }
+
+/**
+ * `changes`: the times (ms) at which auto-renew was switched off, on, off … within the period. At its begin it is on. `offs`: every other of them.
+ * `gaveUpAt`: since when the store charges no longer; null: it does, or nothing is known of it.
+ */
+export type AutoRenew = { isOn: boolean; changes: number[]; offs: SwitchedOff[]; gaveUpAt: number | null }
+
+type Switch = Pick<SwitchedOff, 'at' | 'gaveUp' | 'isLeftOn'> & { index: number; on: boolean }
 
 const never = Number.POSITIVE_INFINITY
 
@@ -25,29 +31,26 @@ const never = Number.POSITIVE_INFINITY
 function overPeriod(placed: Placed[]): AutoRenew {
   let isOn = true
   let gaveUpAt: number | null = null
-  const changes: number[] = []
+  const switches: Switch[] = []
   for (const [i, { at }] of placed.entries()) {
     // Of what is stated at one instant the last word counts: an answer has the end of its second, and must not switch back what came in it.
     if (placed[i + 1]?.at === at) continue
     const said = placed.slice(0, i + 1).map(({ statement }) => statement)
     const hasGivenUp = lastSaid(said, 'gaveUp') ?? false
     gaveUpAt = hasGivenUp ? (gaveUpAt ?? at) : null
-    const on = (lastSaid(said, 'autoRenews') ?? true) && !hasGivenUp
+    const autoRenews = lastSaid(said, 'autoRenews')
+    const on = (autoRenews ?? true) && !hasGivenUp
     if (on === isOn) continue
-    changes.push(at)
+    switches.push({ index: i, at, on, gaveUp: hasGivenUp, isLeftOn: hasGivenUp && autoRenews === true })
     isOn = on
   }
-  const all = placed.map(({ statement }) => statement)
-  const [hasFailed, isVoluntary] = [lastSaid(all, 'hasFailed'), lastSaid(all, 'isVoluntary')]
-  const isLeftOn = gaveUpAt !== null && lastSaid(all, 'autoRenews') === true
-  return {
-    isOn,
-    changes,
-    gaveUpAt,
-    isLeftOn,
-    ...(hasFailed !== undefined && { hasFailed }),
-    ...(isVoluntary !== undefined && { isVoluntary }),
-  }
+  const offs = switches.flatMap(({ on, index: _index, ...off }, n): SwitchedOff[] => {
+    if (on) return []
+    const [from, to] = [switches[n - 1]?.index ?? -1, switches[n + 1]?.index]
+    const said = placed.slice(from + 1, to).map(({ statement }) => statement)
+    return [{ ...off, hasFailed: lastSaid(said, 'hasFailed'), isVoluntary: lastSaid(said, 'isVoluntary') }]
+  })
+  return { isOn, changes: switches.map(({ at }) => at), offs, gaveUpAt }
 }
 
 /**
@@ -59,11 +62,11 @@ export function autoRenewOf(periods: RecordablePeriod[], statements: Tied<Renewa
   const placed = Map.groupBy(place(periods, ofStore.length > 0 ? ofStore : statements), ({ period }) => period)
   return periods.map((period, i) => {
     const own = overPeriod(placed.get(i) ?? [])
-    const { isOn, changes } = own
+    const { isOn, changes, offs } = own
     const next = periods[i + 1]
     if (isOn || next?.isRenewal !== true) return own
     const end = Math.min(parseTime(period.ends) ?? never, Date.parse(next.begins))
-    return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)], gaveUpAt: null, isLeftOn: false }
+    return { isOn: true, changes: [...changes, Math.max(end, changes.at(-1)!)], offs, gaveUpAt: null }
   })
 }
 

@@ -6,7 +6,7 @@ import { autoRenewOf, neverRenews, plannedLevels } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
 import { creditsOf } from './credits.ts'
 import { completeUntil } from './follows.ts'
-import { offCauseOf } from './off-cause.ts'
+import { offCausesOf } from './off-cause.ts'
 import type { Tied } from './order.ts'
 import { pausesOf } from './pauses.ts'
 import { plannedProducts } from './planned-product.ts'
@@ -35,7 +35,8 @@ export type FoldedPeriod = {
   autoRenews: boolean
   /** When auto-renew was switched off, on, off … within the period, in Unix seconds. */
   autoRenewChanges: number[]
-  offCause: OffCause | null
+  /** Of each time that it was switched off; empty: none is known. */
+  offCauses: (OffCause | null)[]
   neverRenews: boolean
   isPaused: boolean
   /** When pauses began, and when they ended before the next period, in Unix seconds. */
@@ -95,7 +96,7 @@ export function foldLineage(
     const { price, currency, isKnown } = prices.get(period)!
     const i = subscription.indexOf(period)
     const isPrepaid = period.isSubscription && (isLineagePrepaid || period.isPrepaid === true)
-    const renewing = autoRenew[i] ?? { isOn: false, changes: [], gaveUpAt: null, isLeftOn: false }
+    const renewing = autoRenew[i] ?? { isOn: false, changes: [], offs: [], gaveUpAt: null }
     const { isOn, changes, gaveUpAt } = renewing
     const retry = period.isSubscription ? billingRetryOf(period, subscription[i + 1], gaveUpAt) : NO_RETRY
     return {
@@ -115,7 +116,7 @@ export function foldLineage(
       isNewBuy: period.isSubscription && period.isRenewal === false,
       autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
       autoRenewChanges: changes.map(second),
-      offCause: offCauseOf(renewing, retry),
+      offCauses: offCausesOf(renewing, retry),
       neverRenews: isPrepaid,
       isPaused: pauses[i]?.isPaused ?? false,
       pauses: (pauses[i]?.pauses ?? []).map(second),

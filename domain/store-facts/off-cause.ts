@@ -1,20 +1,22 @@
 import { type OffCause, parseTime } from '../subscriptions/period.ts'
-import type { AutoRenew } from './auto-renew.ts'
+import type { AutoRenew, SwitchedOff } from './auto-renew.ts'
 import type { BillingRetry } from './billing-retry.ts'
 
 /**
- * Why auto-renew is off at the end of a period, where the customer did not switch it off; null also where it is on. The store may tell who did. Where
- * it does not, a subscription that was on until the store gave up during billing retry, or that is still on, ended because of the charge: whoever
- * cancels does so before that.
+ * Why auto-renew was switched off; null: by the customer. The store may tell who did. Where it does not, a subscription that was on until the store gave
+ * up during billing retry, or whose switch was left on, ended because of the charge: whoever cancels does so before that, and a later cancellation of what
+ * has ended changes nothing.
  */
-export function offCauseOf(
-  { isOn, changes, gaveUpAt, isLeftOn, hasFailed, isVoluntary }: AutoRenew,
-  { since }: BillingRetry,
-): OffCause | null {
-  const offAt = changes.at(-1)
-  if (isOn || offAt === undefined) return null
-  const retryAt = parseTime(since)
-  const isByCharge = hasFailed === true || (retryAt !== null && retryAt <= offAt)
-  if (isVoluntary !== undefined) return isVoluntary ? null : isByCharge ? 'billing_error' : 'store'
-  return (isByCharge || isLeftOn) && gaveUpAt !== null && offAt >= gaveUpAt ? 'billing_error' : null
+function offCauseOf({ at, gaveUp, isLeftOn, hasFailed, isVoluntary }: SwitchedOff, retrySince: string | null): OffCause | null {
+  if (isVoluntary === true) return isLeftOn ? 'billing_error' : null
+  const retryAt = parseTime(retrySince)
+  const isByCharge = hasFailed === true || (retryAt !== null && retryAt <= at)
+  if (isVoluntary === false) return isByCharge ? 'billing_error' : 'store'
+  return (isByCharge || isLeftOn) && gaveUp ? 'billing_error' : null
+}
+
+/** Of each time that auto-renew was switched off in a period. Where it was switched on again, the billing retry of then may be over. Empty: no cause is known. */
+export function offCausesOf({ isOn, offs }: AutoRenew, { since, first }: BillingRetry): (OffCause | null)[] {
+  const causes = offs.map((off, i) => offCauseOf(off, isOn || i < offs.length - 1 ? first : since))
+  return causes.some(cause => cause !== null) ? causes : []
 }

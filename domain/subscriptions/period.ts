@@ -14,8 +14,8 @@ export type Period = {
   autoRenewOffAt: number | null
   /** When auto-renew was switched off, on, off … within the period. At its begin it is on. */
   autoRenewChanges: number[]
-  /** Why the last of them switched auto-renew off, where it was not the customer. */
-  offCause: OffCause | null
+  /** Why auto-renew was switched off, each time; null or absent: by the customer, or nobody says why. */
+  offCauses: (OffCause | null)[]
   /** The store calls the period a purchase and not a renewal. */
   isNewBuy: boolean
   retryAt: number | null
@@ -43,6 +43,10 @@ export function renewsAt({ begins, autoRenewing, autoRenewChanges }: Period, t: 
   if (autoRenewChanges.length === 0) return autoRenewing
   return autoRenewChanges.filter(at => Math.max(at, begins) <= t).length % 2 === 0
 }
+
+/** Why auto-renew is off; null where it is on, and where the customer switched it off. */
+export const offCauseOf = ({ autoRenewing, autoRenewChanges, offCauses }: Period): OffCause | null =>
+  autoRenewing ? null : (offCauses[(autoRenewChanges.length - 1) / 2] ?? null)
 
 /** A time in ms; null when there is none. */
 export const parseTime = (time: string | null | undefined): number | null => (time == null ? null : Date.parse(time))

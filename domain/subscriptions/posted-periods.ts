@@ -47,6 +47,7 @@ function applyFact(period: PostedPeriod, fact: PostedFact): void {
       period.autoRenewing = false
       period.autoRenewOffAt = at
       period.autoRenewChanges.push(at)
+      period.offCauses.push(null)
       break
     case 'trial_uncanceled':
     case 'subscription_uncanceled':
@@ -96,7 +97,7 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
       autoRenewing: true,
       autoRenewOffAt: null,
       autoRenewChanges: [],
-      offCause: null,
+      offCauses: [],
       isNewBuy: false,
       retryAt: null,
       graceUntil: null,
@@ -132,5 +133,9 @@ function billed(period: PostedPeriod): PostedPeriod {
   if (refundedAt !== null) return { ...period, retryAt: null }
   const ended = { ...period, graceUntil: graceUntil && Math.min(graceUntil, at), autoRenewing: false }
   if (autoRenewOffAt !== null) return { ...ended, givenUpAt: null }
-  return { ...ended, autoRenewOffAt: at, offCause: 'billing_error', autoRenewChanges: [...period.autoRenewChanges, at] }
+  const [autoRenewChanges, offCauses] = [
+    [...period.autoRenewChanges, at],
+    [...period.offCauses, 'billing_error' as const],
+  ]
+  return { ...ended, autoRenewOffAt: at, autoRenewChanges, offCauses }
 }

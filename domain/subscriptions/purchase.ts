@@ -41,8 +41,8 @@ export type PurchaseRow = {
   auto_renew_off_at: string | null
   /** Unix seconds. */
   auto_renew_changes: number[]
-  /** Why auto-renew is off, where it was not the customer. */
-  off_cause: OffCause | null
+  /** See `Period.offCauses`. */
+  off_causes: (OffCause | null)[]
   /** The last pause that began in the period was not over when the next one began. */
   is_paused: boolean
   /** Unix seconds. */
@@ -122,7 +122,7 @@ const STORED = [
   'auto_renewing',
   'auto_renew_off_at',
   'auto_renew_changes',
-  'off_cause',
+  'off_causes',
   'is_paused',
   'pauses',
   'resumptions',

@@ -48,7 +48,7 @@ export function periodOf(purchase: PurchaseRow): RecordedPeriod {
     autoRenewing: purchase.auto_renewing,
     autoRenewOffAt: parseTime(purchase.auto_renew_off_at),
     autoRenewChanges: changesOf(purchase),
-    offCause: purchase.off_cause,
+    offCauses: purchase.off_causes,
     isNewBuy: purchase.is_new_buy,
     retryAt: parseTime(purchase.billing_retry_at),
     graceUntil: parseTime(purchase.grace_period_expires_at),

@@ -1,5 +1,5 @@
 import { isUnanswered, type Link, runEnd, runsOf } from './access-periods.ts'
-import { DAY_MS, JOIN_MS, type Period, renewsAt, WORD_MS } from './period.ts'
+import { DAY_MS, JOIN_MS, offCauseOf, type Period, renewsAt, WORD_MS } from './period.ts'
 
 /**
  * An event that passing time causes: of a period, and for an end of its whole run. It is due at `due` (ms) and carries the time `at`; null:
@@ -19,7 +19,7 @@ const STILL_ACTIVE_MS = 2 * DAY_MS
 /** The store gave up, or never charged again, and the customer had not switched auto-renew off. */
 const endedByCharge = <P extends Period>({ period, ends, retryUntil }: Link<P>): boolean =>
   (period.refundedAt === null || period.refundedAt > ends) &&
-  (period.offCause === 'billing_error' || (period.autoRenewing && retryUntil !== null))
+  (offCauseOf(period) === 'billing_error' || (period.autoRenewing && retryUntil !== null))
 
 /**
  * The past and future events that passing time causes in a lineage, from its present facts. `trial_still_active`: two days after the

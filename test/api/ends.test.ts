@@ -63,6 +63,24 @@ test('a subscription whose charge fails for good ends without a cancellation', a
   ])
 })
 
+test('what is stated together with the end of charging is its cause', async () => {
+  const [failed, cleared] = [await bought(), await bought()]
+  await advance('P9D')
+  const at = await day(0)
+  const givenUp = { is_auto_renewing: false, is_voluntary: false }
+  expect((await patch(failed.purchase.url, { ...givenUp, billing_retry_at: at })).status).toBe(200)
+  await patch(cleared.purchase.url, { billing_retry_at: at })
+  expect((await patch(cleared.purchase.url, { ...givenUp, billing_retry_at: null })).status).toBe(200)
+  const names = async (user: string) => (await told(user)).filter(([name]) => name.includes('cancel'))
+  expect(await names(failed.user)).toEqual([])
+  expect(await names(cleared.user)).toEqual([['subscription_canceled', null, false, null]])
+  // A charge that is taken after all takes no cancellation back; what is cancelled afterwards is told.
+  await patch(failed.purchase.url, { billing_retry_at: null, is_auto_renewing: true })
+  expect(await names(failed.user)).toEqual([])
+  await patch(failed.purchase.url, { is_auto_renewing: false })
+  expect(await names(failed.user)).toEqual([['subscription_canceled', null, null, null]])
+})
+
 test('a cancellation that the customer did not want says so', async () => {
   const { user, purchase } = await bought()
   const refused = await patch(purchase.url, { is_voluntary: false })

@@ -17,7 +17,7 @@ const period = (begins: number, expires: number, rest: Partial<Period> = {}): Pe
   autoRenewing: true,
   autoRenewOffAt: null,
   autoRenewChanges: rest.autoRenewOffAt == null ? [] : [rest.autoRenewOffAt],
-  offCause: null,
+  offCauses: [],
   isNewBuy: false,
   retryAt: null,
   graceUntil: null,

@@ -113,6 +113,27 @@ export const STORIES: Story[] = [
     ],
   },
   {
+    name: 'given up, bought again, cancelled',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't1', paid(0, 30, { ...bought, retrySince: iso(30), graceUntil: null }), ON),
+      told(60, 't1', paid(0, 30, bought), { ...ON, gaveUp: true }),
+      told(100, 't2', paid(100, 130, bought), { ...ON, gaveUp: false }),
+      told(110, 't2', paid(100, 130, bought), OFF),
+    ],
+  },
+  {
+    name: 'given up, charged after all, cancelled by the store, then by the customer',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't1', paid(0, 30, { ...bought, retrySince: iso(30), graceUntil: null }), { ...ON, gaveUp: true }),
+      told(35, 't2', paid(35, 65, { ...renewed, isRecovered: true }), { ...ON, gaveUp: false }),
+      told(40, 't2', paid(35, 65, renewed), { ...OFF, isVoluntary: false }),
+      told(41, 't2', paid(35, 65, renewed), ON),
+      told(42, 't2', paid(35, 65, renewed), OFF),
+    ],
+  },
+  {
     name: 'retry, cancelled in it, bought again at once',
     notifications: [
       told(0, 't1', paid(0, 30, bought), ON),

@@ -29,7 +29,7 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
       if (event.refundTold !== undefined) event.purchase.refund_told = event.refundTold
       if (event.takenBackTold !== undefined) event.purchase.taken_back_told = event.takenBackTold
       if (event.creditTold !== undefined) event.purchase.credit_told = event.creditTold
-      told.push(event)
+      if (!event.isPosted) told.push(event)
     }
   }
 

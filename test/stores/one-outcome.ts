@@ -8,7 +8,7 @@ export const ORDERS = Number(process.env.STORES_ORDERS ?? share(10))
 export const LIMIT_MS = ORDERS * 6_000
 
 const FACTS = `
-  select store_product_id, price, purchased_at, expires_at, period_type, auto_renewing, auto_renew_changes, off_cause, billing_retry_at,
+  select store_product_id, price, purchased_at, expires_at, period_type, auto_renewing, auto_renew_changes, off_causes, billing_retry_at,
     grace_period_expires_at, refunded_at, refunded_amount, taken_back, access_until::text, run_started_at, is_last
   from purchases where environment = $1 and user_id = $2 order by purchased_at, id`
 
