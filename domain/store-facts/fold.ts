@@ -113,7 +113,7 @@ export function foldLineage(
       ends: period.isSubscription ? (period.ends ?? null) : null,
       periodType: periodTypeOf(period, price),
       isDiscounted: period.isDiscounted ?? false,
-      isNewBuy: period.isSubscription && period.isRenewal === false,
+      isNewBuy: period.isSubscription && period.isNewBuy === true,
       autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
       autoRenewChanges: changes.map(second),
       offCauses: offCausesOf(renewing, retry),

@@ -30,6 +30,7 @@ const FIELDS = [
   'periodType',
   'isDiscounted',
   'isRenewal',
+  'isNewBuy',
   'isRecovered',
   'isFamilyShared',
   'country',

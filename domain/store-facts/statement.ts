@@ -26,6 +26,8 @@ export type PeriodSaid = {
   isDiscounted?: boolean
   /** The store calls the period a renewal: auto-renew was on at the end of the period before. Absent after a pause. */
   isRenewal?: boolean
+  /** The store calls the period a purchase by the customer: it never continues a billing retry. Absent where one lineage is bought only once. */
+  isNewBuy?: boolean
   /** The charge had failed before: billing retry ran from the end of the period before. */
   isRecovered?: boolean
   isFamilyShared?: boolean

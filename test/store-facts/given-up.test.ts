@@ -5,7 +5,7 @@ import { lineageInMemory } from './telling.ts'
 // A charge that fails for good is no cancellation, and hides none.
 
 const ON = { autoRenews: true, gaveUp: false }
-const bought = (from: number, to: number) => paid(from, to, { isRenewal: false })
+const bought = (from: number, to: number) => paid(from, to, { isRenewal: false, isNewBuy: true })
 const cancellations = ({ told }: ReturnType<typeof lineageInMemory>) =>
   told.filter(({ slug }) => slug.includes('cancel')).map(({ slug, purchase, isVoluntary }) => [slug, purchase.subject, isVoluntary])
 
@@ -56,5 +56,18 @@ describe('after the store gave up', () => {
     lineage.record([renewal(90, 't1', { autoRenews: false, gaveUp: true, isVoluntary: true })], at(90))
     expect(cancellations(lineage)).toEqual([])
     expect(lineage.told.at(-1)).toMatchObject({ slug: 'subscription_expired', reason: 'billing_error' })
+  })
+
+  test('what is bought anew begins a run; another plan that the failed charge pays for continues it', () => {
+    const changed = (isNewBuy?: true) => {
+      const lineage = lineageInMemory({ isConnected: true, platform: 'stripe', wholeUntil: at(100) })
+      lineage.record([period(0, 't1', paid(0, 30)), renewal(0, 't1', ON)], at(0))
+      lineage.record([period(30, 't1', { retrySince: iso(30), graceUntil: null })], at(30))
+      lineage.record([period(35, 't2', paid(35, 65, { product: 'y', isRenewal: false, ...(isNewBuy && { isNewBuy }) }))], at(35))
+      lineage.tell(at(36))
+      return lineage.told.slice(2).map(({ slug, reason }) => (reason ? `${slug} ${reason}` : slug))
+    }
+    expect(changed()).toEqual(['subscription_renewed', 'subscription_product_changed'])
+    expect(changed(true)).toEqual(['subscription_started', 'subscription_expired billing_error'])
   })
 })

@@ -48,8 +48,8 @@ export const paid = (from: number, to: number, rest: PeriodSaid = {}): PeriodSai
   periodType: 'normal',
   ...rest,
 })
-export const trial = (from: number, to: number): PeriodSaid => paid(from, to, { price: '0', periodType: 'trial', isRenewal: false })
-const bought: PeriodSaid = { isRenewal: false }
+export const trial = (from: number, to: number): PeriodSaid => paid(from, to, { price: '0', periodType: 'trial', ...bought })
+const bought: PeriodSaid = { isRenewal: false, isNewBuy: true }
 const renewed: PeriodSaid = { isRenewal: true }
 
 /** A notification of the App Store says a period and its renewal at the same time. */
@@ -146,12 +146,12 @@ export const STORIES: Story[] = [
     name: 'an upgrade, a downgrade that is set and taken back',
     notifications: [
       told(0, 't1', paid(0, 30, bought), ON),
-      told(10, 't2', paid(10, 40, { product: 'y', price: '19.99', isRenewal: false, level: { is: 'upgrade', refunded: null } }), ON),
-      told(20, 't2', paid(10, 40, { product: 'y', price: '19.99', isRenewal: false, level: { is: 'upgrade', refunded: null } }), {
+      told(10, 't2', paid(10, 40, { product: 'y', price: '19.99', ...bought, level: { is: 'upgrade', refunded: null } }), ON),
+      told(20, 't2', paid(10, 40, { product: 'y', price: '19.99', ...bought, level: { is: 'upgrade', refunded: null } }), {
         ...ON,
         nextProduct: 'm',
       }),
-      told(25, 't2', paid(10, 40, { product: 'y', price: '19.99', isRenewal: false, level: { is: 'upgrade', refunded: null } }), {
+      told(25, 't2', paid(10, 40, { product: 'y', price: '19.99', ...bought, level: { is: 'upgrade', refunded: null } }), {
         ...ON,
         nextProduct: null,
       }),

@@ -8,12 +8,12 @@ import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
 import type { PeriodStatement, RenewalStatement, Statement } from '../../domain/store-facts/statement.ts'
 import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
 import { LAST_MS } from '../../domain/subscriptions/period.ts'
-import type { PurchaseRow } from '../../domain/subscriptions/purchase.ts'
+import type { PurchaseRow, Store } from '../../domain/subscriptions/purchase.ts'
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
 /** `wholeUntil` (ms): the store reported the whole history up to then. */
-type LineageOptions = { isConnected: boolean; platform?: 'app_store' | 'play_store'; wholeUntil?: number | null }
+type LineageOptions = { isConnected: boolean; platform?: Store; wholeUntil?: number | null }
 
 /** A lineage in memory: what the database keeps of it, without a database. */
 export function lineageInMemory({ isConnected, platform = 'app_store', wholeUntil = null }: LineageOptions) {

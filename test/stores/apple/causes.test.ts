@@ -33,6 +33,7 @@ describe('a period that costs nothing', () => {
   test.each<[string, Json, Pick<PeriodSaid, 'periodType' | 'isDiscounted'>]>([
     ['a free trial', { offerType: 1, offerDiscountType: 'FREE_TRIAL' }, { periodType: 'trial' }],
     ['an introductory offer of which no discount is known', { offerType: 1 }, { periodType: 'trial' }],
+    ['an old introductory offer without a price', { offerType: 1, price: undefined }, { periodType: 'intro' }],
     ['a discount of everything', { offerType: 3, offerDiscountType: 'PAY_UP_FRONT' }, { periodType: 'normal', isDiscounted: true }],
     ['a price of 0', {}, { periodType: 'normal' }],
   ])('%s', async (_, offer, expected) => {

@@ -38,6 +38,7 @@ test('a subscription begins: the whole report', async () => {
               ends: iso(BEGIN + MONTH_MS),
               periodType: 'normal',
               isRenewal: false,
+              isNewBuy: true,
               isFamilyShared: false,
               currency: 'USD',
               price: '9.99',

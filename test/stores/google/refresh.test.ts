@@ -46,6 +46,7 @@ test('a purchase: its order is the period, the subscription says whether it goes
       ends: '2026-01-31T10:00:00Z',
       periodType: 'normal',
       isRenewal: false,
+      isNewBuy: true,
       country: 'DE',
       refund: null,
       proceedsShare: '0.85',

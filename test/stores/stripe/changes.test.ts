@@ -32,6 +32,8 @@ test('an upgrade that is charged at once begins a period and ends the old one; w
     },
   ])
   expect(main!.periods[0]).not.toHaveProperty('level')
+  // One subscription of Stripe is one lineage, so nothing in it is bought anew.
+  for (const period of main!.periods) expect(period).not.toHaveProperty('isNewBuy')
 })
 
 test('a change that is charged with the next renewal: the invoice has two periods', async () => {

@@ -31,7 +31,7 @@ function periodAdded({ meaning, subtype, signedDate, renewal }: Notified, transa
   const retry = meaning.isOfLast && renewal ? retrySaid(renewal) : {}
   switch (meaning.adds) {
     case 'recovered':
-      return { ...retry, isRecovered: true, isRenewal: true }
+      return { ...retry, isRecovered: true, isRenewal: true, isNewBuy: false }
     case 'upgrade':
       return { ...retry, level: { is: 'upgrade', refunded: null } }
     case 'retry': {

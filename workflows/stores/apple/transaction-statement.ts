@@ -38,8 +38,12 @@ function periodTypeOf(transaction: AppleTransaction): PeriodSaid['periodType'] {
   return offerType === undefined || price === 0 ? 'normal' : 'intro'
 }
 
+/** Of an old transaction without a price nobody knows whether its offer was a free trial. */
 const isDiscounted = (transaction: AppleTransaction): boolean =>
-  transaction.offerType !== undefined && !isFamilyShared(transaction) && periodTypeOf(transaction) !== 'trial'
+  transaction.price !== undefined &&
+  transaction.offerType !== undefined &&
+  !isFamilyShared(transaction) &&
+  periodTypeOf(transaction) !== 'trial'
 
 /** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
 export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<PeriodSaid['refund']> {
@@ -56,7 +60,7 @@ function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
     ends: wholeSecondOf(expiresDate),
     periodType: periodTypeOf(transaction),
     ...(isDiscounted(transaction) && { isDiscounted: true }),
-    ...(transactionReason !== undefined && { isRenewal: transactionReason === 'RENEWAL' }),
+    ...(transactionReason !== undefined && { isRenewal: transactionReason === 'RENEWAL', isNewBuy: transactionReason === 'PURCHASE' }),
   }
 }
 

@@ -67,6 +67,7 @@ export function orderStatements(
     begins,
     ...typeSaid(charged, charge?.price),
     isRenewal: isRenewal(charged, before),
+    isNewBuy: !isRenewalOrder(order.orderId),
     country: countryOf(order.buyerAddress?.buyerCountry),
     refund: refundOfLine(order, line, charge?.price),
     proceedsShare: proceedsOf(order),
