@@ -23,8 +23,8 @@ const endedByCharge = <P extends Period>({ period, ends, retryUntil }: Link<P>):
 
 /**
  * The past and future events that passing time causes in a lineage, from its present facts. `trial_still_active`: two days after the
- * trial's start, with auto-renew on. The end of a run: due at once when auto-renew is off or after billing retry, else 24 h later,
- * because a renewal may still join the run. A connected store answers first: the event waits for a statement about the
+ * trial's start, with auto-renew on. The end of a run: due at once when auto-renew is off, after billing retry, or when the customer bought anew, else
+ * 24 h later, because a renewal may still join the run. A connected store answers first: the event waits for a statement about the
  * end, at most 72 h.
  */
 export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>[] {
@@ -35,11 +35,12 @@ export function timedEventsOf<P extends Period>(links: Link<P>[]): TimedEvent<P>
     if (period.trial && ends > due && renewsAt(period, due))
       events.push({ slug: 'trial_still_active', period, run: [link], due, at: null, isByCharge: false })
   }
-  for (const run of runsOf(links)) {
+  const runs = runsOf(links)
+  for (const [i, run] of runs.entries()) {
     const last = run.at(-1)!
     const at = runEnd(run)
     if (!Number.isFinite(at)) continue
-    const isFinal = !last.period.autoRenewing || at > last.ends
+    const isFinal = !last.period.autoRenewing || at > last.ends || runs[i + 1]?.[0]?.period.isNewBuy === true
     const slug = run.some(({ period }) => period.paid) ? 'subscription_expired' : 'trial_expired'
     const due = isUnanswered(last.period, at, isFinal) ? at + WORD_MS : isFinal ? at : at + JOIN_MS
     events.push({ slug, period: last.period, run, due, at, isByCharge: endedByCharge(last) })

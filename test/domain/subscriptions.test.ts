@@ -167,6 +167,10 @@ describe('a subscription over time', () => {
     expect(of(period(0, 7, off))).toEqual([['trial_expired', 7]])
     expect(of(period(0, 30))).toEqual([['subscription_expired', 31]])
     expect(of(period(0, 30, { retryAt: 30 * DAY_MS }))).toEqual([['subscription_expired', 90]])
+    // Whoever has bought anew does not renew: not even a connected store is waited for.
+    const again = (isNewBuy: boolean) =>
+      timedEventsOf(chain([period(0, 30, { statedUntil: 100 * DAY_MS }), period(32, 62, { isNewBuy })]))[0]!.due / DAY_MS
+    expect([again(true), again(false)]).toEqual([30, 33])
   })
 
   const anyPeriod = fc
