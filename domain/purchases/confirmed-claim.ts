@@ -19,7 +19,14 @@ export function withSigned(input: PurchaseInput, confirmation: Confirmation): Pu
   const period = confirmedPeriod(confirmation)
   if (!period?.product || period.ids.transaction === null) return input
   const { ids, product, currency = input.currency, price = input.price, begins = input.purchased_at } = period
-  const { period_type: _type, expires_at: _end, is_auto_renewing: _renewing, is_family_shared: _shared, ...rest } = input
+  const {
+    period_type: _type,
+    expires_at: _end,
+    is_auto_renewing: _renewing,
+    is_family_shared: _shared,
+    is_discounted: _discounted,
+    ...rest
+  } = input
   return {
     ...rest,
     ...(currency !== undefined && { currency }),

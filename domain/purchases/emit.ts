@@ -9,6 +9,7 @@ import { appendEntries } from '../events/write.ts'
 import { HISTORY_MS } from '../limits.ts'
 import { parseTime } from '../subscriptions/period.ts'
 import { type PurchaseRow, shownProduct, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
+import { isTrialPurchase } from '../subscriptions/recorded.ts'
 import { micros } from '../time/instant.ts'
 
 /** The events that a purchase emits at most once. */
@@ -72,7 +73,7 @@ function itemOf(emission: Emission): EventInput {
     ...(p.screen_id !== null && { screen_id: p.screen_id }),
     ...(reason !== undefined && { reason }),
     ...(isVoluntary !== undefined && { is_voluntary: isVoluntary }),
-    ...(told === 'begin' && p.is_discounted && { is_discounted: true }),
+    ...(told === 'begin' && p.is_discounted && p.is_subscription && !isTrialPurchase(p) && { is_discounted: true }),
     transaction: {
       ...(transaction !== null && { transaction_id: transaction }),
       ...(original !== null && { original_transaction_id: original }),

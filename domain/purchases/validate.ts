@@ -75,14 +75,23 @@ function validateOneTime(input: PurchaseInput): Detail[] {
   return faults
 }
 
+/** What a discount makes free is no trial. */
+function periodTypeFault(input: PurchaseInput, isFree: boolean): string | undefined {
+  const { is_family_shared, is_discounted, period_type: type } = input
+  if (is_family_shared || type === undefined) return undefined
+  if (isFree && is_discounted) return type === 'normal' ? undefined : 'must be normal when a discount makes it free'
+  if ((type === 'trial') === isFree) return undefined
+  return isFree ? 'must be trial when price is 0' : 'can be trial only when price is 0'
+}
+
 function validatePeriod(input: PurchaseInput, purchasedAt: string, expiresAt: string | null, isFree: boolean): Detail[] {
   const faults: Detail[] = []
   if (expiresAt === null) faults.push({ field: 'expires_at', message: 'is required: the product has no duration' })
   else if (Date.parse(expiresAt) <= Date.parse(purchasedAt))
     faults.push({ field: 'expires_at', message: 'must be later than purchased_at' })
   else if (Date.parse(expiresAt) > LAST_MS) faults.push({ field: 'expires_at', message: 'lies too far ahead' })
-  if (!input.is_family_shared && input.period_type !== undefined && (input.period_type === 'trial') !== isFree)
-    faults.push({ field: 'period_type', message: isFree ? 'must be trial when price is 0' : 'can be trial only when price is 0' })
+  const typeFault = periodTypeFault(input, isFree)
+  if (typeFault) faults.push({ field: 'period_type', message: typeFault })
   return faults
 }
 
@@ -138,8 +147,7 @@ export async function validatePurchase(
       store.field,
       recurring ? 'is a subscription, but the purchase is one-time' : 'is a one-time product, but the purchase is a subscription',
     )
-  // What a discount makes free is no trial.
-  const isFree = isPriced && compareAmounts(price, '0') === 0 && input.is_discounted !== true
+  const isFree = isPriced && compareAmounts(price, '0') === 0
   const given = input.expires_at === undefined ? undefined : wholeSecond(input.expires_at)
   const expiresAt = recurring ? (given ?? product.end) : null
   const faults = recurring ? validatePeriod(input, purchasedAt, expiresAt, isFree) : validateOneTime(input)
@@ -154,6 +162,6 @@ export async function validatePurchase(
     purchasedAt,
     expiresAt,
     autoRenewing: recurring && (input.is_auto_renewing ?? true),
-    periodType: recurring ? (input.period_type ?? (isFree ? 'trial' : 'normal')) : null,
+    periodType: recurring ? (input.period_type ?? (isFree && !input.is_discounted ? 'trial' : 'normal')) : null,
   }
 }

@@ -28,7 +28,6 @@ const FIELDS = [
   'begins',
   'ends',
   'periodType',
-  'isDiscounted',
   'isRenewal',
   'isNewBuy',
   'isRecovered',
@@ -83,8 +82,11 @@ function periodOf(subject: string, unordered: Tied<PeriodStatement>[]): StatedPe
     )
   const refunds = aboutRefunds(ofStore)
   const fields = Object.fromEntries(FIELDS.map(field => [field, lastSaid<PeriodStatement, typeof field>(statements, field)]))
+  // A store states a discount, and never that there is none.
+  const isKnownToStore = ofStore.some(({ said }) => said.product !== undefined)
   return {
     ...fields,
+    isDiscounted: lastSaid<PeriodStatement, 'isDiscounted'>(isKnownToStore ? ofStore : statements, 'isDiscounted'),
     ...retryOf(ofStore.some(({ said }) => said.retrySince !== undefined) ? ofStore : statements),
     subject,
     ids: idsOf(statements),

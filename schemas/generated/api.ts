@@ -7545,7 +7545,7 @@ export interface components {
             /** @description By default true for subscriptions; one-time purchases never renew. */
             is_auto_renewing?: boolean;
             /**
-             * @description Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases and for what a discount makes free.
+             * @description Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases and for what a discount makes free, which is `normal`.
              * @enum {string}
              */
             period_type?: "normal" | "trial" | "intro";

@@ -95,6 +95,22 @@ test('a full discount is no trial', async () => {
   expect(await told(user)).toEqual([['subscription_started', null, null, true]])
   const { purchase: trial } = await bought({ price: '0' })
   expect(trial).toMatchObject({ period_type: 'trial', is_discounted: false })
+  for (const period_type of ['intro', 'trial']) {
+    const given = { price: '0', is_discounted: true, period_type, purchased_at: await day(-1), ...named() }
+    const { status, body } = await purchaseOf(api, await userOf(api, key), given, key)
+    expect([status, body.error.details]).toEqual([400, [{ field: 'period_type', message: 'must be normal when a discount makes it free' }]])
+  }
+  const intro = await bought({ is_discounted: true, period_type: 'intro' })
+  expect(await told(intro.user)).toEqual([['subscription_started', null, null, true]])
+})
+
+test('a one-time purchase tells no discount, which a posted one may not state', async () => {
+  await product(api, { id: 'coins', type: 'consumable', duration: null, apple_product_id: 'coins' }, key)
+  const user = await userOf(api, key)
+  const given = { is_discounted: true, purchased_at: await day(-1), app_store_data: { transaction_id: 'coins-1', product_id: 'coins' } }
+  const { status, body } = await purchaseOf(api, user, given, key)
+  expect([status, body.is_discounted]).toEqual([201, true])
+  expect(await told(user)).toEqual([['in_app_purchase', null, null, null]])
 })
 
 test('posted events state the same, and only of what they can be stated', async () => {

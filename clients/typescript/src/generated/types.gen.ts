@@ -3201,7 +3201,7 @@ export type PurchaseInput = {
      */
     is_auto_renewing?: boolean;
     /**
-     * Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases and for what a discount makes free.
+     * Subscriptions only; `trial` exactly when `price` is 0, except for family-shared purchases and for what a discount makes free, which is `normal`.
      */
     period_type?: 'normal' | 'trial' | 'intro';
     /**
