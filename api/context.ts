@@ -1,4 +1,5 @@
 import type Koa from 'koa'
+import type { EnvironmentKind } from '../domain/environment.ts'
 import type { KeyOwner } from '../domain/projects/keys.ts'
 import type { Route } from './dispatch.ts'
 import type { SdkRoute } from './sdk/dispatch.ts'
@@ -19,8 +20,17 @@ export type ClaimAttempt = { store: string | null; ids: Record<string, string> }
 /**
  * What the layers of the onion tell each other. `operation`: the id of the operation, or `none`; a label of log and metrics. `route`: the
  * path with the names of its parameters, for the log: the path itself has ids of customers. `attempt`: what a purchase or a notification is about.
+ * `actsIn`: the environment of the user on whom the operation acts, where it is not that of the key.
  */
-export type RequestState = { requestId: string; operation: string; route?: string; match: Match; owner?: KeyOwner; attempt?: ClaimAttempt }
+export type RequestState = {
+  requestId: string
+  operation: string
+  route?: string
+  match: Match
+  owner?: KeyOwner
+  actsIn?: EnvironmentKind
+  attempt?: ClaimAttempt
+}
 
 export type Context = Koa.ParameterizedContext<RequestState>
 export type Layer = (ctx: Context, next: Koa.Next) => Promise<void>

@@ -1,4 +1,5 @@
 import type { IncomingMessage } from 'node:http'
+import type { EnvironmentKind } from '../domain/environment.ts'
 import { isLogConflict } from '../domain/events/write.ts'
 import { findAnswer } from '../domain/idempotent-answers.ts'
 import { type KeyOwner, REPLACED_KEY } from '../domain/projects/keys.ts'
@@ -28,6 +29,8 @@ export type ApiRequest = {
   /** Is given the body before it is validated. */
   onBody: (body: unknown) => void
 }
+/** Of an app: its operations act in the environment of their user, which `onPlace` is given. */
+export type AppRequest = ApiRequest & { onPlace: (environment: EnvironmentKind) => void }
 export type HttpAnswer = { status: number; headers: Record<string, string>; body: string | null }
 
 /** Compares an answer with the description and reports every difference. */

@@ -1,4 +1,5 @@
 import type { Logger } from 'pino'
+import type { EnvironmentKind } from '../domain/environment.ts'
 import type { Detail } from '../domain/refusal.ts'
 import type { ClaimAttempt, Context, RequestState } from './context.ts'
 
@@ -44,6 +45,13 @@ export const noteAttempt =
     if (Object.hasOwn(REFUSED, state.operation)) state.attempt = attemptIn(body)
   }
 
+/** Keeps for the log where the operation of an app acts. */
+export const notePlace =
+  ({ state }: Pick<Context, 'state'>) =>
+  (environment: EnvironmentKind): void => {
+    state.actsIn = environment
+  }
+
 const MOST_DETAILS = 5
 
 export type Refused = { status: number; code: string | number; reason: string; details?: readonly Detail[] | undefined }
@@ -51,7 +59,7 @@ export type Refused = { status: number; code: string | number; reason: string; d
 /** A claim that is refused while its request goes on. */
 export function logRefusedPurchase(
   log: Logger,
-  about: { id: string | null; operation: string; project: number; user: string; environment: string } & ClaimAttempt,
+  about: { id: string | null; operation: string; project: number; environment: string } & ClaimAttempt,
   refused: Refused,
 ): void {
   log.warn({ ...about, ...shown(refused) }, PURCHASE)
@@ -62,12 +70,12 @@ const shown = ({ details, ...refused }: Refused) => ({ ...refused, ...(details?.
 /** The log line of a request that failed: of our failures with the error, of a refused purchase or notification with its reason; of others none. */
 export function logFailure(
   log: Logger,
-  { requestId: id, operation, owner, attempt }: RequestState,
+  { requestId: id, operation, owner, actsIn, attempt }: RequestState,
   error: unknown,
   refused: Refused,
 ): void {
   const words = REFUSED[operation]
-  const about = words && { project: owner?.project, environment: owner?.environmentKind, ...attempt, ...shown(refused) }
+  const about = words && { project: owner?.project, environment: actsIn ?? owner?.environmentKind, ...attempt, ...shown(refused) }
   if (refused.status >= 500) log.error({ id, operation, ...about, err: error }, 'request failed')
   else if (words) log.warn({ id, operation, ...about }, words)
 }

@@ -69,9 +69,9 @@ export async function claimEach(call: SdkCaller, inputs: PurchaseInput[]): Promi
     for (const [i, evidence] of evidences.entries()) {
       const problem = await refusalOf(recordClaim(call, some[i]!, evidence))
       if (!problem) continue
-      // The log has it as the failure of the request.
-      if (problem.status >= 500 && !unanswered) unanswered = problem
-      else logRefusal(call, some[i]!, problem)
+      if (problem.status >= 500) unanswered ??= problem
+      // The failure of the request names no purchase: it is about all of them.
+      logRefusal(call, some[i]!, problem)
     }
   }
   if (unanswered) throw unanswered
@@ -87,17 +87,12 @@ export const refusalOf = (work: Promise<void>): Promise<SdkProblem | undefined> 
     },
   )
 
-/** One of several purchases is refused, and the app does not hear of it. */
-export function logRefusal(
-  { log, trail, owner, user, environmentKind }: SdkCaller,
-  input: object,
-  { status, code, message }: SdkProblem,
-): void {
+/** One of several purchases is refused: the app does not hear which. */
+export function logRefusal({ log, trail, owner, environmentKind }: SdkCaller, input: object, { status, code, message }: SdkProblem): void {
   const about = {
     id: trail.requestId,
     operation: trail.operation,
     project: owner.project,
-    user: user.id,
     environment: environmentKind,
     ...attemptIn(input),
   }

@@ -8,7 +8,7 @@ import type { Detail } from '../../domain/refusal.ts'
 import { details } from '../../schemas/details.ts'
 import type { OperationDescription } from '../../schemas/generated/sdk/operations.ts'
 import { transaction } from '../../store/transaction.ts'
-import type { AnswerCheck, ApiRequest } from '../dispatch.ts'
+import type { AnswerCheck, AppRequest } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
 import { readBody } from '../read-body.ts'
 import type { StatementTurn } from '../request-turns.ts'
@@ -28,7 +28,7 @@ type Input = { path: Record<string, string>; query: Record<string, unknown>; bod
 /** Answers the request of a known caller on a known route: body, shape, user, platform, and then the operation. Returns the JSON of the answer. */
 export async function dispatchSdk(
   { description, operation }: SdkRoute,
-  request: ApiRequest,
+  request: AppRequest,
   deps: SdkDeps,
   check: AnswerCheck,
 ): Promise<{ status: number; body: string }> {
@@ -61,7 +61,7 @@ function validate({ validate }: OperationDescription, { path, body }: Input): vo
 /** As v3 takes it. */
 const USER_ID = /^(?!\.{1,2}$)[a-zA-Z0-9._-]{1,256}$/
 
-function namedUser(operation: SdkOperation, input: Input, request: ApiRequest): string {
+function namedUser(operation: SdkOperation, input: Input, request: AppRequest): string {
   const named = operation.userOf(input as never)
   const id = named === undefined || named === '' ? userInHeader(request.request.headers) : named
   if (id === undefined) throw new SdkProblem('noUserId', 'the request names no user')
@@ -70,7 +70,7 @@ function namedUser(operation: SdkOperation, input: Input, request: ApiRequest): 
   return id
 }
 
-async function execute(operation: SdkOperation, request: ApiRequest, input: Input, deps: SdkDeps): Promise<unknown> {
+async function execute(operation: SdkOperation, request: AppRequest, input: Input, deps: SdkDeps): Promise<unknown> {
   const { owner, request: incoming } = request
   const id = namedUser(operation, input, request)
   const said = saidBy(incoming.headers, input.body)
@@ -79,6 +79,8 @@ async function execute(operation: SdkOperation, request: ApiRequest, input: Inpu
   if (operation.creates && operation.needsPlatform && !platform)
     throw new SdkProblem('unknownPlatform', 'neither the header Platform nor the device names a platform of the SDKs')
   const user = await inTurn(() => userOf(operation, deps, owner, id, said))
+  const place = placeOf(operation, request, user)
+  request.onPlace(place.environmentKind)
   const call = {
     ...input,
     owner,
@@ -90,7 +92,7 @@ async function execute(operation: SdkOperation, request: ApiRequest, input: Inpu
     askedReceipts: deps.askedReceipts,
     db: deps.pool,
     inTurn,
-    ...placeOf(operation, request, user),
+    ...place,
   }
   return operation.handle({ ...call, platform } as never)
 }
@@ -112,7 +114,7 @@ async function userOf({ creates }: SdkOperation, deps: ApiDeps, owner: KeyOwner,
 }
 
 /** An operation acts in the environment of its user. */
-function placeOf({ id }: SdkOperation, { owner, requestId }: ApiRequest, { environment }: AppUser) {
+function placeOf({ id }: SdkOperation, { owner, requestId }: AppRequest, { environment }: AppUser) {
   const environmentKind: EnvironmentKind = environment === environmentsOf(owner).production ? 'production' : 'sandbox'
   const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }
   return { environment, environmentKind, trail: { project: owner.project, environment, actor, operation: id, requestId } }

@@ -57,7 +57,7 @@ export async function claimReceipt(call: SdkCaller, receipt: unknown, { isAwaite
   const transaction = transactionOfReceipt(receipt)
   const key = `${call.user.environment}:${call.user.no}:${transaction}`
   const isFresh = (call.askedReceipts.get(key) ?? 0) > performance.now()
-  if (transaction === undefined && !isFresh) call.log.warn({ id: call.trail.requestId, user: call.user.id }, 'a receipt cannot be read')
+  if (transaction === undefined && !isFresh) call.log.warn({ id: call.trail.requestId }, 'a receipt cannot be read')
   if (typeof transaction !== 'string' || (isFresh && !isAwaited)) {
     if (!isFresh) remember(call.askedReceipts, key, ASKED_MS.answered)
     return 0

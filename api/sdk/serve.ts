@@ -5,7 +5,7 @@ import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { noteAttempt } from '../refused-attempts.ts'
+import { noteAttempt, notePlace } from '../refused-attempts.ts'
 import { router } from '../router.ts'
 import { dispatchSdk, type SdkRoute } from './dispatch.ts'
 import { isSdkPath, SdkProblem, sdkErrorBody, sdkProblemOf } from './errors.ts'
@@ -34,8 +34,13 @@ export function serveSdk(deps: ServeDeps, gate: AppGate): Layer {
       throw new SdkProblem('tooMany', 'the sandbox is being emptied', { headers: { 'Retry-After': '1' } })
     const { match, requestId } = ctx.state
     const parameters = match.is === 'found' ? match.parameters : {}
-    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner, onBody: noteAttempt(ctx) }
-    const { status, body } = await dispatchSdk(route, incoming, withMemory, deps.checkAnswer)
+    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
+    const { status, body } = await dispatchSdk(
+      route,
+      { ...incoming, onBody: noteAttempt(ctx), onPlace: notePlace(ctx) },
+      withMemory,
+      deps.checkAnswer,
+    )
     ctx.status = status
     ctx.body = body
   }

@@ -5,7 +5,7 @@ import type { Detail } from '../../domain/refusal.ts'
 import { details } from '../../schemas/details.ts'
 import { storable } from '../../schemas/formats.ts'
 import type { OperationDescription } from '../../schemas/generated/v3/operations.ts'
-import type { AnswerCheck, ApiRequest } from '../dispatch.ts'
+import type { AnswerCheck, AppRequest } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
 import { parseQuery } from '../query.ts'
 import { readBody } from '../read-body.ts'
@@ -22,7 +22,7 @@ type Input = { path: Record<string, string>; query: Record<string, unknown>; bod
 /** Answers the request of a known caller on a known route: body, shape, user, and then the operation. Returns the JSON of the answer. */
 export async function dispatchV3(
   { description, operation }: V3Route,
-  request: ApiRequest,
+  request: AppRequest,
   deps: ApiDeps,
   check: AnswerCheck,
 ): Promise<{ status: number; body: string }> {
@@ -36,7 +36,7 @@ export async function dispatchV3(
   return { status: description.status, body: JSON.stringify(body) }
 }
 
-async function readInput(description: OperationDescription, { request, parameters, search, onBody }: ApiRequest): Promise<Input> {
+async function readInput(description: OperationDescription, { request, parameters, search, onBody }: AppRequest): Promise<Input> {
   const body = description.body ? (withoutNulls(await readBody(request, description.body.limit)) ?? {}) : undefined
   onBody(body)
   const { values: query, faults } = parseQuery(search, description.query)
@@ -60,21 +60,16 @@ function validate({ validate }: OperationDescription, { path, query, body, fault
 /** The id of the user whom path or query names. In the paths of users themselves it is called `id`. */
 const namedUser = ({ path, query }: Input): string | undefined => path.user_id ?? path.id ?? (query.user_id as string | undefined)
 
-async function execute(operation: V3Operation, request: ApiRequest, input: Input, checked: unknown, deps: ApiDeps): Promise<unknown> {
+async function execute(operation: V3Operation, request: AppRequest, input: Input, checked: unknown, deps: ApiDeps): Promise<unknown> {
   const { owner, request: incoming } = request
   const said = saidByHeaders(incoming.headers)
   const inTurn: StatementTurn = work => deps.turns(owner.environment, false, () => work(deps.pool))
   const { path, query, body } = input
-  const call = (user: AppUser | undefined) => ({
-    path,
-    query,
-    body,
-    owner,
-    said,
-    deps,
-    db: deps.pool,
-    ...placeOf(operation, request, user),
-  })
+  const call = (user: AppUser | undefined) => {
+    const place = placeOf(operation, request, user)
+    request.onPlace(place.environmentKind)
+    return { path, query, body, owner, said, deps, db: deps.pool, ...place }
+  }
 
   if (operation.acts === 'at key')
     return inTurn(async () => {
@@ -104,7 +99,7 @@ async function seen({ pool, listing }: ApiDeps, owner: KeyOwner, id: string | un
 }
 
 /** An operation on a user acts in the environment of the user, any other in that of the key. */
-function placeOf({ id }: V3Operation, { owner, requestId }: ApiRequest, user: AppUser | undefined) {
+function placeOf({ id }: V3Operation, { owner, requestId }: AppRequest, user: AppUser | undefined) {
   const environment = user?.environment ?? owner.environment
   const environmentKind: EnvironmentKind = environment === environmentsOf(owner).production ? 'production' : 'sandbox'
   const actor = { kind: owner.kind === 'secret' ? ('secret_key' as const) : ('project_key' as const), id: owner.lastFour }

@@ -5,7 +5,7 @@ import { type AppGate, admitApp, identifyApp } from '../app-gate.ts'
 import type { AnyRoute, Layer } from '../context.ts'
 import type { AnswerCheck } from '../dispatch.ts'
 import type { ApiDeps } from '../operation.ts'
-import { noteAttempt } from '../refused-attempts.ts'
+import { noteAttempt, notePlace } from '../refused-attempts.ts'
 import { router } from '../router.ts'
 import { dispatchV3, type V3Route } from './dispatch.ts'
 import { CORS, invalidV3, isV3Path, V3Problem, v3ErrorBody, v3ProblemOf } from './errors.ts'
@@ -39,8 +39,13 @@ export function serveV3(deps: V3Deps, gate: AppGate): Layer {
       throw new V3Problem('rate_limit_exceeded', 'The sandbox is being emptied', { headers: { 'Retry-After': '1' } })
     const { match, requestId } = ctx.state
     const parameters = match.is === 'found' ? match.parameters : {}
-    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner, onBody: noteAttempt(ctx) }
-    const { status, body } = await dispatchV3(route, incoming, deps, deps.checkAnswer)
+    const incoming = { request: ctx.req, requestId, path: ctx.path, parameters, search: ctx.querystring, owner }
+    const { status, body } = await dispatchV3(
+      route,
+      { ...incoming, onBody: noteAttempt(ctx), onPlace: notePlace(ctx) },
+      deps,
+      deps.checkAnswer,
+    )
     ctx.status = status
     ctx.body = body
   }

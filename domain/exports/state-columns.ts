@@ -50,6 +50,7 @@ export const PURCHASE_STATE_COLUMNS: readonly ExportColumn[] = [
   // What is planned and paused is the subscription, as its last period has it; the API shows it there alone, too.
   boolean('Is Paused', 'p.is_subscription and p.is_last and p.is_paused'),
   text('Planned Product ID', 'case when p.is_subscription and p.is_last then p.planned_product end'),
+  boolean('Is Discounted', 'p.is_discounted'),
 ]
 
 /** Columns of subscriptions, version 2. `s` is the subscription, `p` its last period, `e` the last posted event where no purchase is recorded. */
@@ -78,6 +79,7 @@ export const SUBSCRIPTION_COLUMNS: readonly ExportColumn[] = [
   amount('Price', plainAmount('p.amount')),
   boolean('Is Paused', 's.is_paused'),
   text('Planned Product ID', 's.planned_product'),
+  boolean('Is Discounted', 'p.is_discounted'),
 ]
 
 /** Columns of entitlements, version 1. `a` is what the API shows of the user's entitlement. */

@@ -116,7 +116,9 @@ describe('purchases_state, subscriptions, entitlements', () => {
     await api.call('POST', '/v4/entitlements', { key, body: { id: 'gift', product_ids: [] } })
     const bought = (user: string, n: number, days: number) => {
       const app_store_data = { transaction_id: `${user}-${n}`, original_transaction_id: `${user}-0`, product_id: 'pro.month' }
-      return purchaseOf(api, user, { purchased_at: iso(days), expires_at: iso(days + 30), app_store_data }, key)
+      const isDiscounted = user === people[2] && n === 1
+      const given = { purchased_at: iso(days), expires_at: iso(days + 30), is_discounted: isDiscounted, app_store_data }
+      return purchaseOf(api, user, given, key)
     }
     for (const user of people.slice(0, 3))
       for (const [n, days] of [-40, -10].entries()) expect((await bought(user, n, days)).status).toBe(201)
@@ -165,14 +167,14 @@ describe('purchases_state, subscriptions, entitlements', () => {
     expect([refused.status, refused.body.error.details[0].field]).toEqual([400, 'from_timestamp'])
   })
 
-  test('a pause and a planned change of product are those of the last period', async () => {
+  test('a pause, a planned change of product and a discount are those of the last period', async () => {
     const user = people[2]!
     const { data } = (await api.call('GET', `/v4/users/${user}/purchases`, { key })).body
     const last = (data as { url: string; is_auto_renewing: boolean }[]).find(one => one.is_auto_renewing)!
     const changed = await api.call('PATCH', last.url, { key, body: { is_paused: true, planned_product_id: 'pro.year' } })
     expect(changed.status, changed.text).toBe(200)
-    const planned = { is_paused: true, planned_product_id: 'pro.year' }
-    const none = { is_paused: false, planned_product_id: null }
+    const planned = { is_paused: true, planned_product_id: 'pro.year', is_discounted: true }
+    const none = { is_paused: false, planned_product_id: null, is_discounted: false }
     const of = async (type: string) => (await stateOf(type, key)).filter(row => row.q_user_id === user)
     expect(await of('purchases_state')).toMatchObject([none, planned])
     expect(await of('subscriptions')).toMatchObject([planned])

@@ -1,5 +1,6 @@
 import { pino } from 'pino'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { appleSubscription } from '../harness/stores/apple-subscription.ts'
 import { type ReachedStores, startStores } from '../harness/stores/reached-stores.ts'
 import { openShop } from '../harness/stores/sale.ts'
 import { v3Client, v3User } from '../harness/v3.ts'
@@ -55,15 +56,59 @@ test('a purchase of an app, by v3 and by the mobile SDKs', async () => {
   await android(sdkClient(stores.api)).init(phone)
   const bought = { token: TOKEN, product: 'pro', time: Date.now() }
   const restored = await refusalsOf(() => android(sdkClient(stores.api)).restore(phone, [bought]))
-  expect(restored).toMatchObject([
-    { operation: 'sdkRestorePurchases', user: phone.uid, project: stores.project.id, environment: 'production' },
-  ])
+  expect(restored).toMatchObject([{ operation: 'sdkRestorePurchases', project: stores.project.id, environment: 'production' }])
+  // Ids of customers are not logged.
+  expect(JSON.stringify(restored)).not.toContain(phone.uid)
   expect(restored[0]).toMatchObject({
     store: 'play_store',
     ids: { product_id: 'pro' },
     code: expect.any(Number),
     reason: expect.any(String),
   })
+})
+
+test('an app acts in the environment of its user, whatever its key is of', async () => {
+  await openShop(stores, 'google')
+  const key = stores.project.projectKey
+  const v3 = v3Client(stores.api)
+  const user = await v3User((method, path, options) => v3(method, path, { key, ...options }), 'sandbox')
+  const ofV3 = await refusalsOf(() =>
+    v3('POST', `/v3/users/${user}/purchases`, { key, body: { ...google, price: '9.99', currency: 'EUR' } }),
+  )
+  expect(ofV3).toMatchObject([{ operation: 'v3CreatePurchase', environment: 'sandbox', ...shown }])
+  const bought = { token: TOKEN, order: 'GPA.1', product: 'pro' }
+  const ofSdk = await refusalsOf(() => android(sdkClient(stores.api)).purchase({ key, uid: user }, bought))
+  expect(ofSdk).toMatchObject([{ operation: 'sdkCreatePurchase', environment: 'sandbox', store: 'play_store' }])
+})
+
+test('a restore that the store does not answer names its purchases', async () => {
+  await openShop(stores, 'google')
+  const phone = { key: stores.project.projectKey, uid: newUid() }
+  await android(sdkClient(stores.api)).init(phone)
+  stores.google.instead = async () => ({ status: 503 })
+  const restored = await refusalsOf(async () => {
+    const { status } = await android(sdkClient(stores.api)).restore(phone, [{ token: TOKEN, product: 'pro', time: Date.now() }])
+    expect(status).toBe(502)
+  })
+  expect(restored).toMatchObject([{ operation: 'sdkRestorePurchases', status: 502, store: 'play_store', ids: { product_id: 'pro' } }])
+})
+
+test('a notification that was accepted and is set aside', async () => {
+  await stores.connectApple({ isConnected: false })
+  written.length = 0
+  expect(await stores.pushApple(appleSubscription(stores.chain).subscribe(Date.now() - 60_000, { currency: 'XXQ' }))).toBe(200)
+  await stores.settled()
+  const { rows } = await stores.api.pool.query('select id::int from store_inbox where project = $1', [stores.project.id])
+  const lines = written.map(line => JSON.parse(line)).filter(({ msg }) => msg === 'a notification of a store was set aside')
+  expect(lines).toMatchObject([
+    {
+      level: 40,
+      project: stores.project.id,
+      store: 'apple',
+      notification: rows[0].id,
+      reason: expect.stringMatching(/currency .*xxq/i),
+    },
+  ])
 })
 
 test('a notification whose signature does not hold', async () => {
