@@ -6022,7 +6022,7 @@ export interface components {
             rejected: number;
             /** @description How many of the created events start no automation, wake no wait and go to no integration, because of `trigger` or their age. */
             not_triggered: number;
-            /** @description How many of the created refunds name a transaction that is recorded neither as an event nor as a purchase of their user. The log has them; charts count them as soon as their transaction is recorded. */
+            /** @description How many of the created refunds name a transaction that is recorded neither as a purchase nor as an event of their user. The log has them; charts count them as soon as their transaction is recorded. */
             unmatched_refunds: number;
             results: components["schemas"]["EventResult"][];
         };

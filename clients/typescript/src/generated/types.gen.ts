@@ -2016,7 +2016,7 @@ export type EventBatch = {
      */
     not_triggered: number;
     /**
-     * How many of the created refunds name a transaction that is recorded neither as an event nor as a purchase of their user. The log has them; charts count them as soon as their transaction is recorded.
+     * How many of the created refunds name a transaction that is recorded neither as a purchase nor as an event of their user. The log has them; charts count them as soon as their transaction is recorded.
      */
     unmatched_refunds: number;
     results: Array<EventResult>;
