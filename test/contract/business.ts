@@ -23,9 +23,9 @@ const RULES: Record<string, string> = {
   v4GrantCustomerPermission: 'expires_at',
   v4CreateProduct: 'duration|google_base_plan_id',
   v4UpdateProduct: 'duration|google_base_plan_id',
-  v4CreatePurchase: `expires_at|is_auto_renewing|period_type|purchased_at|price|currency|${STORE_DATA}|(invalid_product_id|product_not_in_project) ${STORE_DATA}`,
+  v4CreatePurchase: `expires_at|is_auto_renewing|period_type|is_discounted|purchased_at|price|currency|${STORE_DATA}|(invalid_product_id|product_not_in_project) ${STORE_DATA}`,
   v4UpdateUserPurchase:
-    'expires_at|billing_retry_at|grace_period_expires_at|refunded_at|refunded_amount|invalid_product_id planned_product_id',
+    'expires_at|is_voluntary|billing_retry_at|grace_period_expires_at|refunded_at|refunded_amount|invalid_product_id planned_product_id',
   v4CreateOffering: `tag|cannot_set_main_directly |${PRODUCT_IDS}`,
   v4UpdateOffering: `tag|cannot_set_main_directly |${PRODUCT_IDS}`,
   v4ListCustomers: 'environment|page',
