@@ -30,7 +30,7 @@ export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
 export type LaneCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
 
 /** A notification that is given up, with the reason in words. */
-export type SetAside = { project: number; store: StorePlatform; environment: EnvironmentKind | null; notification: number; reason: string }
+export type GivenUpNotification = { project: number; store: StorePlatform; environment: EnvironmentKind | null; notification: number; reason: string }
 
 export type LaneDeps = {
   pool: Pool
@@ -38,7 +38,7 @@ export type LaneDeps = {
   clients: StoreClients
   counts: LaneCounts
   /** Called once for each, when it is recorded. */
-  onSetAside: (one: SetAside) => void
+  onSetAside: (one: GivenUpNotification) => void
   at: AtCrashPoint
 }
 
