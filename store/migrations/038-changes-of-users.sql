@@ -24,6 +24,8 @@ begin
 end
 $$;
 create trigger users_properties before insert or update of properties on users for each row execute function sort_properties();
+-- Also where `session_replication_role` switches triggers off: the column has no other source.
+alter table users enable always trigger users_properties;
 
 -- Of files of customers who changed. `settled_by`: every change before `updated_to` is of a transaction with a lower id than this one. `updated_to` is null
 -- when these had not ended in time.
