@@ -56,7 +56,7 @@ const RULES: Record<string, string> = {
   v4UpdateAnalyticsView: VIEW,
   v4ListAnalyticsAnnotations: 'to',
   v4CreateEvents: 'events\\[\\d+\\].*',
-  v4CreateExport: 'from_timestamp|to_timestamp|compression|include|updated_from',
+  v4CreateExport: 'from_timestamp|to_timestamp|compression|include|updated_from|segment_id',
   v4CreateNotificationChannel: 'settings(\\..*)?',
   v4UpdateNotificationChannel: 'type|settings(\\..*)?',
   v4CreatePush: 'integration_id',
