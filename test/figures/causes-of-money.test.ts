@@ -45,8 +45,7 @@ async function sell(user: string, daysAgo: number, price: string, currency: stri
   expect((await api.call('POST', '/v4/events', { key, body: { events: [event] } })).body.created).toBe(1)
 }
 /** The number is that of the window from then on. */
-const wait = async () =>
-  expect((await api.call('POST', '/v4/test-clock/advance', { key, body: { by: 'P10D' } })).status).toBeLessThan(300)
+const wait = async () => expect((await api.call('POST', '/v4/test-clock/advance', { key, body: { by: 'P10D' } })).status).toBeLessThan(300)
 async function erase(user: string): Promise<void> {
   const { rows } = await api.pool.query('select id from users where environment = $1 and identity_id = $2', [environment, user])
   expect((await api.call('DELETE', `/v4/customers/${rows[0]!.id}`, { key })).status).toBeLessThan(300)
