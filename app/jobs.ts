@@ -30,7 +30,7 @@ import type { Stores } from '../workflows/stores/clients.ts'
 import { forwardPush } from '../workflows/stores/forward/forward-push.ts'
 import { acknowledgePurchase } from '../workflows/stores/google/acknowledge-purchase.ts'
 import { laneHandler } from '../workflows/stores/lane/handler.ts'
-import type { LaneCounts, SetAside } from '../workflows/stores/lane/turn.ts'
+import type { GivenUpNotification, LaneCounts } from '../workflows/stores/lane/lane-deps.ts'
 
 export type JobsDeps = {
   pool: Pool
@@ -53,7 +53,7 @@ export type JobsDeps = {
   partRows: number
   policies: Policies
   laneCounts?: LaneCounts
-  onSetAside?: (one: SetAside) => void
+  onSetAside?: (one: GivenUpNotification) => void
   at?: AtCrashPoint
 }
 

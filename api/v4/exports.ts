@@ -26,7 +26,7 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   from_timestamp: row.from_timestamp,
   to_timestamp: row.to_timestamp,
   updated_from: row.updated_from,
-  updated_to: row.updated_to,
+  updated_to: row.status === 'done' ? row.updated_to : null,
   created_at: row.created_at,
   expires_at: row.expires_at,
   file_url: row.status === 'done' && !row.is_expired ? downloadUrl(secrets, publicUrl, row) : null,
@@ -41,16 +41,21 @@ const exported = (row: ExportRow, { secrets, publicUrl }: ApiDeps) => ({
   manifest: exportManifest(row),
 })
 
-type Window = { type: ExportType; from: string | null; to: string | null; updatedFrom: string | null }
+type Window = { type: ExportType; from: string | null; to: string | null; segment: string | null; updatedFrom: string | null }
 
 /** How far the caller's clock may be ahead (ms). */
 const AHEAD_MS = 300_000
 
-/** Throws `invalid_data`. A file of state, or of changes, has no window, so it may leave it out. */
-function validateWindow({ type, from, to, updatedFrom }: Window): void {
+/** Throws `invalid_data`. A file of state has no window, so it may leave it out; a file of changes takes none. */
+function validateWindow({ type, from, to, segment, updatedFrom }: Window): void {
   if (updatedFrom !== null) {
     if (type !== 'customers') throw invalidField('updated_from', 'must be absent unless type is customers')
     if (Date.parse(updatedFrom) > Date.now() + AHEAD_MS) throw invalidField('updated_from', 'must not lie in the future')
+    // The file hands out the edge of the next one, so it must have everybody who changed before that edge.
+    if (from !== null) throw invalidField('from_timestamp', 'must be absent with updated_from')
+    if (to !== null) throw invalidField('to_timestamp', 'must be absent with updated_from')
+    // A customer joins a segment without being written: by a grant, by an experiment, by new conditions, by the mere passing of time.
+    if (segment !== null) throw invalidField('segment_id', 'must be absent with updated_from')
   } else if (!EXPORT_TYPES[type].isState) {
     if (from === null) throw invalidField('from_timestamp', 'is required')
     if (to === null) throw invalidField('to_timestamp', 'is required')
@@ -76,7 +81,7 @@ export const v4CreateExport = inTransaction(
       segment_id = null,
       updated_from: updatedFrom = null,
     } = body
-    validateWindow({ type, from, to, updatedFrom })
+    validateWindow({ type, from, to, segment: segment_id, updatedFrom })
     if (format === 'parquet' && compression !== 'none') throw invalidField('compression', 'must be none for parquet')
     if (include.length > 0 && !takesIncluded(type)) throw invalidField('include', `must be empty for ${type}`)
     const row = await createExport(tx, environment, {

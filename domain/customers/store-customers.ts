@@ -28,7 +28,8 @@ export async function storeCustomers(tx: Tx, environment: Environment, lives: Li
     }
   }
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
-  const purchases = lives.flatMap(({ purchases }) => purchases)
+  const stored = new Set(users)
+  const purchases = lives.flatMap(life => (stored.has(life.user.id) ? life.purchases : []))
   await storeAccess(tx, purchases)
   await recount(tx, environment, users, statuses, purchases)
   return failed

@@ -23,7 +23,7 @@ type NewExport = {
   from: string | null
   /** null: up to now. */
   to: string | null
-  /** Only customers who changed since then, in real time. null: all. */
+  /** Only customers who changed since then, in real time, of all times and segments. null: all. */
   updatedFrom?: string | null
   /** The report run that needs the export. */
   reportRun?: string
@@ -83,9 +83,9 @@ export async function recordExports(
     text: `insert into exports (environment, id, type, format, formula_guard, include, compression, platform, segment_id, from_timestamp, to_timestamp, window_from,
              window_to, from_offsets, to_offsets, report_run, created_at, updated_from, updated_to, settled_by)
            select $1, f.id, $2, f.format, f.formula_guard, string_to_array(f.include, ','), $3, $4, $5, $6, coalesce($7, t), $8, $9, $10, $11, f.report_run, t, $17,
-             case when f.has_edge then date_trunc('second', now()) end, case when f.has_edge then pg_current_xact_id() end
-           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[], $15::boolean[], $16::text[], $18::boolean[])
-             f(id, format, report_run, formula_guard, include, has_edge) returning ${EXPORT_COLUMNS}`,
+             case when $17::timestamptz is not null then date_trunc('second', now()) end, case when $17::timestamptz is not null then pg_current_xact_id() end
+           from environment_now($1) t, unnest($12::text[], $13::text[], $14::text[], $15::boolean[], $16::text[])
+             f(id, format, report_run, formula_guard, include) returning ${EXPORT_COLUMNS}`,
     values: [
       environment,
       input.type,
@@ -104,9 +104,9 @@ export async function recordExports(
       files.map(({ reportRun }) => reportRun),
       files.map(({ formulaGuard }) => formulaGuard),
       files.map(({ include }) => sortedIncluded(include).join(',')),
+      // The next edge is the beginning of this transaction: its id, and what it sees, come later. A file of a window or a segment has no edge, because its
+      // own bounds leave out users who changed before.
       input.updatedFrom ?? null,
-      // The beginning of this transaction is the edge: its id, and what it sees, come later.
-      files.map(({ reportRun }) => input.type === 'customers' && reportRun === null),
     ],
   })
   return rows

@@ -49,7 +49,7 @@ export type ExportRow = {
   segment_id: string | null
   from_timestamp: string
   to_timestamp: string
-  /** In real time: whose changes it has, and the edge that the next file of changes begins at. */
+  /** In real time: whose changes it has, and the edge that the next file of changes begins at once this one is done (null: it has none). */
   updated_from: string | null
   updated_to: string | null
   from_offsets: number[]

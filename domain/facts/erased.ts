@@ -1,50 +1,58 @@
-import type { Db, Pool, Tx } from '../../store/connect.ts'
+import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 
 /** As long as what was erased, and what rates were, explains figures. */
 export const CAUSES_KEPT_DAYS = 90
 
+const KEY = [
+  ...['kind', 'recorded', 'happened', 'bought_on', 'platform', 'product', 'currency', 'country', 'amount', 'proceeds', 'usd_given'],
+  ...['proceeds_usd', 'is_loyal', 'subscription'],
+].join(', ')
+
+/** The columns with the number of a word. */
+export const WORDS_OF_ERASED = ['platform', 'product', 'currency', 'country']
+
+// The time is the day alone: the audit log has the second of an erasure with a pseudonym of the user.
 const KEEP = `
-with facts as (
-  select kind, happened, bought_on, recorded, platform, product, currency, country, amount, proceeds, usd_given, proceeds_usd, is_loyal,
-    case when subscription is not null then 1 end as subscription
+with erased as (
+  select kind, recorded - recorded % 86400 as recorded, happened - happened % 86400 as happened, bought_on, platform, product, currency, country,
+    amount, proceeds, usd_given, proceeds_usd, is_loyal, case when subscription is not null then 1 end as subscription
   from transaction_facts where environment = $1 and generation = $2 and user_no = $3 and kind is not null
   union all
-  select null, created, null, created, null, null, null, null, null, null, null, null, null, null
+  select null, null, null, null, null, null, null, null, null, null, null, null, null, null
   from user_facts where environment = $1 and generation = $2 and user_no = $3 and not gone
 )
-insert into erased_facts (environment, erased_at, kind, happened, bought_on, recorded, platform, product, currency, country, amount, proceeds,
-  usd_given, proceeds_usd, is_loyal, subscription)
-select $1, environment_now($1), kind, happened - happened % 86400, bought_on, recorded - recorded % 86400, platform, product, currency, country,
-  amount, proceeds, usd_given, proceeds_usd, is_loyal, subscription
-from facts`
+insert into erased_facts as e (environment, erased_at, ${KEY}, facts)
+select $1, date_trunc('day', environment_now($1), 'UTC'), ${KEY}, count(*) from erased group by ${KEY} order by ${KEY}
+on conflict (environment, erased_at, ${KEY}) do update set facts = e.facts + excluded.facts`
 
-/** Keeps what explains later why figures changed, before the facts of a user go: facts by whole days, of nobody in particular. */
+/**
+ * Keeps what explains later why figures changed, before the facts of a user go: facts by whole days, of nobody in particular. The state of the facts
+ * is locked, so no two erasures of an environment wait for rows of each other.
+ */
 export async function keepErased(tx: Tx, environment: Environment, generation: number, no: number): Promise<void> {
   await tx.query(KEEP, [environment, generation, no])
 }
 
-/** From when on (Unix seconds) erasures and changed rates are known. */
-export async function causesKnownSince(db: Db): Promise<number> {
-  const { rows } = await db.query<{ since: number }>({
-    name: 'causes-known-since',
-    text: `select ceil(extract(epoch from greatest(since, clock_timestamp() - make_interval(days => $1))))::float8 as since from causes_known`,
-    values: [CAUSES_KEPT_DAYS],
-  })
-  return rows[0]!.since
-}
-
-const DROPS = [
-  ['erased_facts', 'erased_at'],
-  ['replaced_rates', 'replaced_at'],
-].map(
-  ([table, time]) => `delete from ${table} where ctid = any (array(
-    select ctid from ${table} where ${time} < clock_timestamp() - make_interval(days => ${CAUSES_KEPT_DAYS}) limit $1))`,
+// A day more: of the day on which it was erased, the last second counts.
+const DROP_ERASED = `
+with old as materialized (
+  select f.row from environments e cross join lateral (
+    select ctid as row from erased_facts where environment = e.id
+      and erased_at < clock_timestamp() + e.clock_offset - make_interval(days => ${CAUSES_KEPT_DAYS} + 1) order by erased_at limit $1) f
+  where $2::int is null or e.id = $2 limit $1
 )
+delete from erased_facts where ctid = any (array(select row from old))`
 
-/** Removes what is kept no longer, at most `batch` rows of each table. */
-export async function dropOldCauses(pool: Pool, batch: number): Promise<number> {
-  let dropped = 0
-  for (const text of DROPS) dropped += (await pool.query(text, [batch])).rowCount ?? 0
-  return dropped
+const DROP_RATES = `delete from replaced_rates where ctid = any (array(
+  select ctid from replaced_rates where replaced_at < clock_timestamp() - make_interval(days => ${CAUSES_KEPT_DAYS}) limit $1))`
+
+/**
+ * Removes what is kept no longer, at most `batch` rows of each table: erased facts by the clock of their environment, rates, which are those of all
+ * environments, by real time.
+ */
+export async function dropOldCauses(pool: Pool, batch: number, environment: Environment | null): Promise<number> {
+  const { rowCount } = await pool.query(DROP_ERASED, [batch, environment])
+  const rates = environment === null ? await pool.query(DROP_RATES, [batch]) : null
+  return (rowCount ?? 0) + (rates?.rowCount ?? 0)
 }

@@ -2,10 +2,11 @@ import { LOCK } from '../../store/advisory-locks.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
+import { WORDS_OF_ERASED } from './erased.ts'
 import { FACT_TABLES, type StoredTable } from './tables.ts'
 import { nextSeq } from './write.ts'
 
-// A word is unused when no row of the environment has its number, in any generation. To find that out all rows are read, without a lock for which
+// A word is unused when no row of the environment has its number, in any generation, and nothing that is kept of erased users. To find that out all rows are read, without a lock for which
 // others wait. A row that is written meanwhile has a seq beyond the one that was read before: such rows are read again while the state of the facts
 // is locked. Whoever writes a row afterwards finds its words under the same lock.
 
@@ -58,9 +59,12 @@ const ROWS_SINCE = FACT_TABLES.map(table => ({
   ),
 }))
 
+const OF_ERASED = `select w.no from erased_facts e cross join lateral unnest(array[${WORDS_OF_ERASED.map(word => `e.${word}`).join(', ')}]) w(no)
+  where e.environment = $1 and w.no is not null group by w.no`
+
 type Found = { no: number | null; last: number }
 
-function keepUnused(words: Set<number>, found: Found[]): void {
+function keepUnused(words: Set<number>, found: Pick<Found, 'no'>[]): void {
   for (const { no } of found) if (no !== null) words.delete(no)
 }
 
@@ -100,6 +104,8 @@ async function removeFrom(tx: Tx, environment: Environment, batch: number, isSto
   if (words.size > 0) {
     const seq = await nextSeq(tx, environment)
     await readSince(tx, environment, words, later)
+    // An erasure keeps facts and removes them under this lock.
+    keepUnused(words, (await tx.query<{ no: number }>(OF_ERASED, [environment])).rows)
     await tx.query(BURY, [environment, seq, [...words].slice(0, batch)])
   }
   if (words.size <= batch) await tx.query(CHECKED, [environment, due.seq, due.generation])

@@ -30,6 +30,11 @@ export async function nextSeq(tx: Tx, environment: Environment): Promise<number>
   return rows[0]!.seq
 }
 
+/** Locks the state of the facts as `nextSeq` does. */
+export async function lockState(tx: Tx, environment: Environment): Promise<void> {
+  await tx.query('select from fact_state where environment = $1 for no key update', [environment])
+}
+
 const idsOf = (rows: Stored[]): string[] => rows.map(({ id }) => id)
 
 /**

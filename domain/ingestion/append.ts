@@ -17,7 +17,7 @@ import { micros } from '../time/instant.ts'
 import { moveBeginning } from '../users/beginning.ts'
 import { createIdentifiedUsers, lockUsers, type NewIdentity } from '../users/user.ts'
 import { findDurations } from './period-end.ts'
-import { findUnmatched } from './unmatched-refunds.ts'
+import { findUnmatched, ownersOfRefunded } from './unmatched-refunds.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
 /** Whether events start automations, end waits and go to integrations: `true`, unless they are history; `false`, none of them; `always`, history too. */
@@ -175,6 +175,10 @@ const viewsOf = (entries: Entry[]) => entries.filter(({ user, item }) => user !=
  */
 async function markChanged(tx: Tx, environment: Environment, entries: Entry[], rooted: Set<string>): Promise<void> {
   const posted = new Set(entries.filter(isFact).map(entry => entry.user!))
+  // Once the users of the entries are locked: until then a purchase may pass from one of them to another user.
+  const owners = (await ownersOfRefunded(tx, environment, entries)).filter(user => !posted.has(user))
+  if (owners.length > 0) await lockUsers(tx, environment, [], owners)
+  for (const user of owners) posted.add(user)
   await markStored(tx, environment, [...posted].sort())
   await mark(tx, environment, [...rooted].filter(user => !posted.has(user)).sort())
   const seen = viewsOf(entries).map(({ user, at }) => ({ user: user!, at: Math.floor(at / 1_000_000) }))

@@ -4,7 +4,7 @@ import type { Entry } from '../events/entry.ts'
 import { beginsPeriod, isFact, LINEAGE_OF, PERIOD_FACTS, postedOf, STORE_OF } from '../subscriptions/posted.ts'
 import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
 
-// A refund of a transaction that nobody has recorded for its user is kept, and counts in no chart until somebody does.
+// A refund of a transaction that nobody has recorded is kept, and counts in no chart until somebody does.
 
 const refunds = new Set<string>(REFUND_FACTS)
 const isRefund = (entry: Entry): boolean => isFact(entry) && refunds.has(entry.item.event_name)
@@ -33,9 +33,27 @@ const UNKNOWN = `
       select user_id from events where environment = $1 and transaction_key >= coalesce(k.platform, '') || ':' || k.transaction
         and transaction_key <= coalesce(k.platform, '') || ':' || k.transaction order by transaction_key limit 1) is distinct from k.user_id
       and (
-      select user_id from purchases where environment = $1 and platform = ${STORE_OF('k.platform')}
+      select 1 from purchases where environment = $1 and platform = ${STORE_OF('k.platform')}
         and coalesce(transaction_id, order_id) >= k.transaction and coalesce(transaction_id, order_id) <= k.transaction
-      order by coalesce(transaction_id, order_id) limit 1) is distinct from k.user_id end`
+      order by coalesce(transaction_id, order_id) limit 1) is null end`
+
+const OWNERS = `
+  select distinct p.user_id from unnest($2::text[], $3::text[]) k(platform, transaction) cross join lateral (
+    select user_id from purchases where environment = $1 and platform = ${STORE_OF('k.platform')}
+      and coalesce(transaction_id, order_id) >= k.transaction and coalesce(transaction_id, order_id) <= k.transaction
+    order by coalesce(transaction_id, order_id) limit 1) p where p.user_id is not null`
+
+/** The users who have the purchases that refunds among the entries name: those whose refunds they are, whoever posted them. */
+export async function ownersOfRefunded(tx: Tx, environment: Environment, entries: Entry[]): Promise<string[]> {
+  const named = entries.filter(isRefund).filter(({ item }) => item.transaction?.transaction_id !== undefined)
+  if (named.length === 0) return []
+  const { rows } = await tx.query<{ user_id: string }>({
+    name: 'owners-of-refunded',
+    text: OWNERS,
+    values: [environment, named.map(({ platform }) => platform), named.map(({ item }) => item.transaction!.transaction_id)],
+  })
+  return rows.map(({ user_id }) => user_id)
+}
 
 /** The refunds among the new entries whose transaction is not known. */
 export async function findUnmatched(tx: Tx, environment: Environment, entries: Entry[]): Promise<Set<Entry>> {

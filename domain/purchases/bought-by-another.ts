@@ -2,13 +2,17 @@ import type { Tx } from '../../store/connect.ts'
 import { audit } from '../audit/record.ts'
 import type { Environment } from '../environment.ts'
 import type { StoreReport } from '../store-facts/statement.ts'
+import { postedFullRefundAt, withPostedRefunds } from '../subscriptions/posted-refunds.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { type Bought, claimLineage, type Lineage, transferPolicy } from './lineage.ts'
 import { purchasesOfLineage } from './record.ts'
 import type { RecordedLineage } from './write-reports.ts'
 
-const endOf = ({ refunded_at, refunded_amount, expires_at, grace_period_expires_at: grace }: PurchaseRow): number => {
+function endOf(purchase: PurchaseRow): number {
+  const { refunded_at, refunded_amount, expires_at, grace_period_expires_at: grace } = purchase
   if (refunded_at !== null && refunded_amount === null) return Date.parse(refunded_at)
+  const posted = postedFullRefundAt(purchase)
+  if (posted !== null) return posted
   return expires_at === null ? Number.POSITIVE_INFINITY : Math.max(Date.parse(expires_at), grace === null ? 0 : Date.parse(grace))
 }
 
@@ -17,8 +21,12 @@ const isReplaced = ({ before, newest }: { before: PurchaseRow; newest: PurchaseR
   newest.purchase_token !== null && before.purchase_token !== null && newest.purchase_token !== before.purchase_token
 
 /** The period that a report has brought as the newest of the lineage, where the store calls it a purchase; and the one before it. */
-async function newPurchase(tx: Tx, { lineage, added }: RecordedLineage, reports: StoreReport[]) {
-  const periods = (await purchasesOfLineage(tx, lineage)).filter(({ is_subscription }) => is_subscription)
+async function newPurchase(tx: Tx, environment: Environment, { lineage, added }: RecordedLineage, reports: StoreReport[]) {
+  const periods = await withPostedRefunds(
+    tx,
+    environment,
+    (await purchasesOfLineage(tx, lineage)).filter(({ is_subscription }) => is_subscription),
+  )
   const [before, newest] = periods.slice(-2)
   if (!before || !newest || newest.subject === null || !added.has(newest.subject)) return null
   const isCalledSo = reports.some(({ statements }) =>
@@ -39,7 +47,7 @@ export async function passToBuyer(
   account: string,
 ): Promise<Bought | null> {
   const owner = recorded.owner!
-  const found = await newPurchase(tx, recorded, reports)
+  const found = await newPurchase(tx, environment, recorded, reports)
   if (!found) return null
   const isOver = isReplaced(found) || endOf(found.before) <= Date.parse(found.newest.purchased_at)
   const policy = isOver ? 'transfer' : await transferPolicy(tx, environment)

@@ -43,7 +43,7 @@ const RETENTION: readonly Retention[] = [
   { kind: 'words', isRealTime: true, drop: removeUnusedWords },
   { kind: 'tombstones', isRealTime: true, drop: dropTombstones },
   { kind: 'factGenerations', isRealTime: true, drop: dropOldGenerations },
-  { kind: 'causes', isRealTime: true, drop: dropOldCauses },
+  { kind: 'causes', drop: dropOldCauses },
   { kind: 'setAside', isRealTime: true, drop: dropSetAside },
   { kind: 'storeNotifications', isRealTime: true, drop: dropOldNotifications },
 ]

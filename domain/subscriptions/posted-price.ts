@@ -3,6 +3,16 @@ import { slugsSql } from '../events/catalogue.ts'
 /** Posted events of money that went back, or was taken back again. */
 export const REFUND_FACTS = ['subscription_refunded', 'in_app_refunded', 'refund_reversed'] as const
 
+/**
+ * SQL: the posted refunds that name a transaction. An ordered range, which only one index has. Where nobody posts refunds, it is not looked at for each
+ * purchase.
+ */
+export const REFUNDS_OF_TRANSACTION = (transaction: string): string => {
+  const posted = `environment = $1 and purchase is null and transaction_id is not null and name in (${slugsSql(REFUND_FACTS)})`
+  return `(select * from events where (select 1 from events where ${posted} limit 1) is not null and ${posted}
+      and transaction_id >= ${transaction} and transaction_id <= ${transaction} order by transaction_id)`
+}
+
 // A refund in another currency than its charge has the rates of the day of the charge. Without rates nothing says how much of the charge went back.
 const REFUNDED = `(select round(e.price * case when b.currency = e.currency then 1
     else coalesce(currency_factor(e.currency, (coalesce(b.transaction_date, b.happened_at) at time zone 'UTC')::date, b.currency), 0) end, 6)

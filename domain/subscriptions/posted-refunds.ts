@@ -2,13 +2,12 @@ import type { Tx } from '../../store/connect.ts'
 import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
 import { unscaled } from '../events/money.ts'
-import { postedOf, STORE_OF } from './posted.ts'
-import { REFUND_FACTS } from './posted-price.ts'
-import type { PurchaseRow } from './purchase.ts'
+import { REFUNDS_OF_TRANSACTION } from './posted-price.ts'
+import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
 import { type PostedBack, type RepeatedRefund, refundedAmount, refundPartsOf } from './refund-parts.ts'
 
 // A refund posted for a transaction that is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so a posted one counts only
-// as far as nobody has stated it of the purchase, whichever came first.
+// as far as nobody has stated it of the purchase, whichever came first. It stays one when the purchase passes to another user: its transaction finds it.
 
 type PostedRefund = {
   purchase: number
@@ -21,21 +20,18 @@ type PostedRefund = {
 }
 
 const PLACES = 6
-const DAY_OF_PURCHASE = `(p.purchased_at at time zone 'UTC')::date`
+const DAY_OF_PURCHASE = `(k.purchased_at at time zone 'UTC')::date`
 
 // A refund in another currency has the rates of the day of the purchase. Without rates nothing says how much of the purchase went back.
 const POSTED_REFUNDS = `
-  select p.id as purchase, e.id, e.name, (extract(epoch from e.happened_at) * 1000)::float8 as at,
+  select k.purchase, e.id, e.name, (extract(epoch from e.happened_at) * 1000)::float8 as at,
     (extract(epoch from e.received_at) * 1000)::float8 as recorded,
-    case when e.currency = p.currency then abs(e.price)
-      else round(abs(e.price) * currency_factor(e.currency, ${DAY_OF_PURCHASE}, p.currency), ${PLACES}) end::text as amount
-  from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', REFUND_FACTS)} e
-  cross join lateral (
-    select * from purchases where environment = $1 and platform = ${STORE_OF('e.platform')}
-      and coalesce(transaction_id, order_id) >= e.transaction_id and coalesce(transaction_id, order_id) <= e.transaction_id
-    order by coalesce(transaction_id, order_id) limit 1) p
-  where p.user_id = k.user_id and (e.price is null or e.currency = p.currency
-    or currency_factor(e.currency, ${DAY_OF_PURCHASE}, p.currency) is not null)
+    case when e.currency = k.currency then abs(e.price)
+      else round(abs(e.price) * currency_factor(e.currency, ${DAY_OF_PURCHASE}, k.currency), ${PLACES}) end::text as amount
+  from unnest($2::bigint[], $3::text[], $4::text[], $5::text[], $6::timestamptz[]) k(purchase, platform, transaction, currency, purchased_at)
+  cross join lateral ${REFUNDS_OF_TRANSACTION('k.transaction')} e
+  where e.platform = k.platform and (e.price is null or e.currency = k.currency
+    or currency_factor(e.currency, ${DAY_OF_PURCHASE}, k.currency) is not null)
   order by e.happened_at, e.id`
 
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
@@ -46,6 +42,8 @@ export function postedBackOf(purchase: PurchaseRow, refunds: PostedRefund[]): Pi
   const stated = refundPartsOf(purchase).map(({ amount }) => scaled(amount, PLACES))
   let takenBack = scaled(purchase.taken_back, PLACES)
   let left = paid - scaled(refundedAmount(purchase), PLACES)
+  // What is stated and no posted refund has repeated yet.
+  let unrepeated = stated.reduce((sum, amount) => sum + amount, 0n)
   let [posted, back] = [0n, 0n]
   const posted_back: PostedBack[] = []
   const repeated_refunds: RepeatedRefund[] = []
@@ -53,9 +51,11 @@ export function postedBackOf(purchase: PurchaseRow, refunds: PostedRefund[]): Pi
     const size = amount === null ? null : scaled(amount, PLACES)
     if (name === 'refund_reversed') {
       const fall = least(size ?? back, back)
+      posted -= least(size ?? posted, posted)
       back -= fall
       left += fall
       if (fall > 0n) posted_back.push({ at, amount: -fall, recorded, event })
+      if (paid === 0n) posted_back.length = 0
       continue
     }
     const whole = size ?? paid - posted
@@ -64,11 +64,13 @@ export function postedBackOf(purchase: PurchaseRow, refunds: PostedRefund[]): Pi
     const isTakenBack = same < 0 && whole > 0n && whole <= takenBack
     if (same >= 0) stated.splice(same, 1)
     if (isTakenBack) takenBack -= whole
-    if (same >= 0 || isTakenBack) {
-      repeated_refunds.push({ event, amount: whole })
-      continue
-    }
-    const rise = least(whole, left)
+    const rise = same >= 0 || isTakenBack ? 0n : least(whole, left)
+    // A store states several refunds as one, too.
+    const repeated = same >= 0 || isTakenBack ? whole : least(whole - rise, unrepeated)
+    if (!isTakenBack) unrepeated -= least(repeated, unrepeated)
+    // The log has no money of a refund without a price.
+    if (repeated > 0n && size !== null) repeated_refunds.push({ event, amount: repeated })
+    if (same >= 0 || isTakenBack) continue
     if (rise <= 0n && paid > 0n) continue
     back += rise
     left -= rise
@@ -98,15 +100,22 @@ export function postedFullRefundAt(purchase: PurchaseRow): number | null {
   return fullAt
 }
 
-/** Completes purchases of the users by their posted refunds. */
-export async function withPostedRefunds(
-  tx: Tx,
-  environment: Environment,
-  users: string[],
-  purchases: PurchaseRow[],
-): Promise<PurchaseRow[]> {
-  if (purchases.length === 0) return purchases
-  const { rows } = await tx.query<PostedRefund>({ name: 'posted-refunds', text: POSTED_REFUNDS, values: [environment, users] })
+/** Completes purchases by their posted refunds, whoever had them when these were posted. */
+export async function withPostedRefunds(tx: Tx, environment: Environment, purchases: PurchaseRow[]): Promise<PurchaseRow[]> {
+  const named = purchases.filter(({ transaction_id, order_id }) => (transaction_id ?? order_id) !== null)
+  if (named.length === 0) return purchases
+  const { rows } = await tx.query<PostedRefund>({
+    name: 'posted-refunds',
+    text: POSTED_REFUNDS,
+    values: [
+      environment,
+      named.map(({ id }) => id),
+      named.map(({ platform }) => TARGET_PLATFORM[platform]),
+      named.map(({ transaction_id, order_id }) => transaction_id ?? order_id),
+      named.map(({ currency }) => currency),
+      named.map(({ purchased_at }) => purchased_at),
+    ],
+  })
   if (rows.length === 0) return purchases
   const byPurchase = Map.groupBy(rows, ({ purchase }) => purchase)
   return purchases.map(purchase => {

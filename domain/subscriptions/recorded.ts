@@ -22,7 +22,7 @@ export async function recordedPurchases(tx: Tx, environment: Environment, users:
              order by p.lineage, p.purchased_at, p.expires_at, coalesce(p.transaction_id, p.order_id, p.store_product_id) collate "C", p.id`,
     values: [environment, users],
   })
-  return withPostedRefunds(tx, environment, users, rows)
+  return withPostedRefunds(tx, environment, rows)
 }
 
 export type RecordedPeriod = Period & { purchase: PurchaseRow }

@@ -2144,9 +2144,9 @@ export interface paths {
          *     `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
          *     digits is null there.
          *
-         *     `updated_from` gives the customers who changed since then: the `updated_to` of the former file of customers is the edge to name next, and the first
-         *     file has all of them. Files that are loaded one after the other, each row in the place of the former one, are as good as a whole file; only a
-         *     customer who was erased, or no longer belongs to the platform or the segment of the file, is not shown as gone.
+         *     `updated_from` gives the customers who changed since then: the `updated_to` of the former file with `updated_from` is the edge to name next, and
+         *     the first file begins at 1970 and has all of them. Files that are loaded one after the other, each row in the place of the former one, are as
+         *     good as a whole file; only a customer who was erased, or no longer belongs to the platform of the file, is not shown as gone.
          *
          *     The rows of `customers`, `purchases_state`, `subscriptions` and `entitlements` show the values of the moment in which they are written. A
          *     window that is left out is from 1970 to now.
@@ -6022,7 +6022,7 @@ export interface components {
             rejected: number;
             /** @description How many of the created events start no automation, wake no wait and go to no integration, because of `trigger` or their age. */
             not_triggered: number;
-            /** @description How many of the created refunds name a transaction that is recorded neither as an event nor as a purchase of their user. The log has them; charts count them as soon as their transaction is recorded. */
+            /** @description How many of the created refunds name a transaction that is recorded neither as a purchase nor as an event of their user. The log has them; charts count them as soon as their transaction is recorded. */
             unmatched_refunds: number;
             results: components["schemas"]["EventResult"][];
         };
@@ -6417,19 +6417,19 @@ export interface components {
         ExportInput: {
             /**
              * Format: date-time
-             * @description Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
+             * @description Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`; absent with `updated_from`.
              * @example 2026-02-01T00:00:00Z
              */
             from_timestamp?: string;
             /**
              * Format: date-time
-             * @description End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
+             * @description End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`; absent with `updated_from`.
              * @example 2026-03-01T00:00:00Z
              */
             to_timestamp?: string;
             /**
              * Format: date-time
-             * @description Of `customers` only: those who changed at that time or later, in anything that the file shows. In real time, also in a sandbox whose clock is ahead; at most five minutes in the future. The window may be left out then.
+             * @description Of `customers` only: those who changed at that time or later, in anything that the file shows. In real time, also in a sandbox whose clock is ahead; at most five minutes in the future. Without window and without `segment_id`.
              * @example 2026-03-01T02:00:00Z
              */
             updated_from?: string;
@@ -6455,7 +6455,7 @@ export interface components {
              */
             platform: "iOS" | "Android" | "Stripe" | null;
             /**
-             * @description Only users who are in this segment, an own or a system one, when processing begins; null takes all.
+             * @description Only users who are in this segment, an own or a system one, when processing begins; null takes all. Absent or null with `updated_from`.
              * @default null
              * @example seg_Zt2Wq8Lm4Rk0
              */
@@ -6531,7 +6531,7 @@ export interface components {
             updated_from: string | null;
             /**
              * Format: date-time
-             * @description Of `customers`: the `updated_from` of the next file. Whatever changed before is in this file, in those before it, or in both. Null for the other types and for reports.
+             * @description Of a file with `updated_from`, once it is done: the `updated_from` of the next file. Whatever changed before is in this file, in those before it, or in both. Null when another transaction of the database had been under way for more than ten minutes: the file is right, and the next one takes the same `updated_from` again. Null for all other files.
              */
             updated_to: string | null;
             created_at: components["schemas"]["Time"];

@@ -23,10 +23,13 @@ end $$;
 create trigger currency_rates_replaced after update on currency_rates referencing old table as former new table as latter
   for each statement execute function keep_replaced_rates();
 
--- As `usd_rate` was at a time. Without nested queries for each candidate: most rates are never replaced.
-create function usd_rate_at(wanted text, day date, at timestamptz) returns numeric language sql stable parallel safe as
-$$
-  select case when wanted = 'USD' then 1 else (
+-- As `usd_rate` was at a time. A rate that is loaded for a date before the first one counts from then on, too. Called for each day of purchases, so
+-- its statement is planned once in a session.
+create function usd_rate_at(wanted text, day date, at timestamptz) returns numeric
+language plpgsql stable parallel safe set plan_cache_mode = force_generic_plan as
+$$ begin
+  if wanted = 'USD' then return 1; end if;
+  return (
     select coalesce(
       (select o.usd_per_unit from replaced_rates o where o.currency = r.currency and o.date = r.date and o.replaced_at > at order by o.replaced_at limit 1),
       r.usd_per_unit)
@@ -36,19 +39,18 @@ $$
       union all
       (select currency, date, usd_per_unit, 2 from currency_rates
        where currency = wanted collate "default" and date > day and (loaded_at is null or loaded_at <= at) order by date limit 1)) r
-    order by r.choice limit 1) end
-$$;
+    order by r.choice limit 1);
+end $$;
 
--- What erased users had paid, by whole days and without anything that names them: neither a user, nor a purchase, nor a time of day. kind null: the
--- user itself.
+-- What erased users had paid, by whole days and without anything that names them: neither a user, nor a purchase, nor a time of day, nor an order.
+-- Equal facts that were erased on one day are one row, whoever had them. kind null: users; nothing else is kept of them.
 create table erased_facts (
   environment int not null,
-  id bigint generated always as identity primary key,
-  -- On the clock of the environment.
+  -- The beginning of the day of UTC, on the clock of the environment.
   erased_at timestamptz not null,
+  kind smallint,
   recorded bigint,
   happened bigint,
-  kind smallint,
   bought_on int,
   platform int,
   product int,
@@ -60,9 +62,11 @@ create table erased_facts (
   proceeds_usd bigint,
   is_loyal boolean,
   -- 1 of a subscription, null of a one-time purchase.
-  subscription bigint
+  subscription bigint,
+  facts int not null
 );
-create index erased_facts_by_time on erased_facts (environment, erased_at);
+create unique index erased_facts_once on erased_facts (environment, erased_at, kind, recorded, happened, bought_on, platform, product, currency, country,
+  amount, proceeds, usd_given, proceeds_usd, is_loyal, subscription) nulls not distinct;
 
 -- From when on these are known.
 create table causes_known (since timestamptz not null default clock_timestamp());

@@ -13,7 +13,22 @@ end
 $$;
 create trigger users_changed before insert or update on users for each row execute function note_change();
 
--- Of files of customers. `settled_by`: every change before `updated_to` is of a transaction with a lower id than this one. null: nobody waits for it.
+-- Postgres computes a generated column at every update of a table with such a trigger, whatever was updated. This is a change of the catalogue alone.
+alter table users alter column properties_sorted drop expression;
+
+create function sort_properties() returns trigger language plpgsql as
+$$
+begin
+  new.properties_sorted := sorted_properties(new.properties);
+  return new;
+end
+$$;
+create trigger users_properties before insert or update of properties on users for each row execute function sort_properties();
+-- Also where `session_replication_role` switches triggers off: the column has no other source.
+alter table users enable always trigger users_properties;
+
+-- Of files of customers who changed. `settled_by`: every change before `updated_to` is of a transaction with a lower id than this one. `updated_to` is null
+-- when these had not ended in time.
 alter table exports
   add column updated_from timestamptz,
   add column updated_to timestamptz,

@@ -78,6 +78,50 @@ test('posting every stated refund as well, at whatever time, changes nothing', (
   )
 })
 
+test('several posted refunds that are stated as one are all repeated', () => {
+  const posted = postedOf([
+    { hours: 1, amount: 4 },
+    { hours: 2, amount: 16 },
+  ])
+  expect(postedBackOf(purchaseOf(PAID, [{ hours: 5, amount: PAID }]), posted)).toEqual({
+    posted_back: [],
+    repeated_refunds: [
+      { event: 'evt_0', amount: 4n * MILLION },
+      { event: 'evt_1', amount: 16n * MILLION },
+    ],
+  })
+})
+
+test('a posted refund without an amount does not stand for the one that is stated: it has no money in the log', () => {
+  const { posted_back, repeated_refunds } = postedBackOf(
+    purchaseOf(PAID, [{ hours: 5, amount: PAID }]),
+    postedOf([{ hours: 1, amount: null }]),
+  )
+  expect([posted_back, repeated_refunds]).toEqual([[], []])
+})
+
+test('after a reversal a refund without an amount is of everything again', () => {
+  const posted = postedOf([
+    { hours: 1, amount: 5 },
+    { hours: 2, amount: 5, isReversed: true },
+    { hours: 3, amount: null },
+  ])
+  const purchase = purchaseOf(PAID, [])
+  const row = { ...purchase, ...postedBackOf(purchase, posted) }
+  expect(row.posted_back.map(({ amount }) => amount / MILLION)).toEqual([5n, -5n, 20n])
+  expect(postedFullRefundAt(row)).toBe(START + 3 * 3_600_000)
+})
+
+test('a free period whose refund is taken back is not refunded', () => {
+  const posted = postedOf([
+    { hours: 1, amount: null },
+    { hours: 2, amount: null, isReversed: true },
+  ])
+  const purchase = purchaseOf(0, [])
+  expect(postedFullRefundAt({ ...purchase, ...postedBackOf(purchase, posted.slice(0, 1)) })).not.toBeNull()
+  expect(postedFullRefundAt({ ...purchase, ...postedBackOf(purchase, posted) })).toBeNull()
+})
+
 test('a posted refund of what the purchase took back does not come back', () => {
   const purchase = purchaseOf(PAID, [], 7)
   expect(postedBackOf(purchase, postedOf([{ hours: 1, amount: 7 }])).posted_back).toEqual([])

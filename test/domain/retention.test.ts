@@ -95,7 +95,7 @@ async function history(environment: number): Promise<void> {
     [environment],
   )
   await pool.query(
-    'insert into erased_facts (environment, erased_at) select $1, now() - make_interval(days => n) from generate_series(89, 91) n',
+    `insert into erased_facts (environment, erased_at, facts) select $1, environment_now($1) - make_interval(days => n), 1 from generate_series(90, 92) n`,
     [environment],
   )
   await pool.query(`insert into fact_words (environment, word, seq) values ($1, 'unused', 1)`, [environment])

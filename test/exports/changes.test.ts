@@ -28,7 +28,8 @@ const rowsOf = ({ text }: Exported): Map<string, Row> =>
 
 type Change =
   | { is: 'event'; person: number; name: string; daysAgo: number; country: string; trigger: boolean }
-  | { is: 'property' | 'purchase' | 'erasure'; person: number }
+  | { is: 'property' | 'purchase' | 'erasure' | 'grant'; person: number }
+  | { is: 'link'; isGiven: boolean }
   | { is: 'time'; days: number }
 
 const person = fc.nat(5)
@@ -41,7 +42,8 @@ const change: fc.Arbitrary<Change> = fc.oneof(
     country: fc.constantFrom('DE', 'FR', 'JP'),
     trigger: fc.boolean(),
   }),
-  fc.record({ is: fc.constantFrom('property' as const, 'purchase' as const, 'erasure' as const), person }),
+  fc.record({ is: fc.constantFrom('property' as const, 'purchase' as const, 'erasure' as const, 'grant' as const), person }),
+  fc.record({ is: fc.constant('link' as const), isGiven: fc.boolean() }),
   fc.record({ is: fc.constant('time' as const), days: fc.integer({ min: 1, max: 20 }) }),
 )
 
@@ -51,11 +53,13 @@ async function changing() {
   const key = keys.sandbox
   const call: Client = (method, path, options) => api.call(method, path, { key, ...options })
   await product(api, { id: 'monthly', apple_product_id: 'monthly' }, key)
+  await must(call, 'POST', '/v4/entitlements', { id: 'premium', product_ids: ['monthly'] })
   const people: string[] = await Promise.all(Array.from({ length: 6 }, () => userOf(api, key)))
   const erased = new Set<string>()
   let count = 0
   async function apply(one: Change): Promise<void> {
     if (one.is === 'time') return advance(call, `P${one.days}D`)
+    if (one.is === 'link') return must(call, 'PATCH', '/v4/entitlements/premium', { product_ids: one.isGiven ? ['monthly'] : [] })
     const user = people[one.person]!
     if (erased.has(user)) return
     switch (one.is) {
@@ -85,6 +89,10 @@ async function changing() {
         expect(made.status, made.text).toBe(201)
         return
       }
+      case 'grant':
+        // Refused where a purchase gives it.
+        await call('POST', `/v4/users/${user}/entitlements`, { body: { entitlement_id: 'premium' } })
+        return
       case 'erasure':
         await eraseUser(api.pool, keys.sandboxEnvironment, user)
         erased.add(user)
@@ -118,15 +126,9 @@ test('the files of each night, loaded one after the other, are the whole file', 
   )
 })
 
-test('a file of changes has nobody else, and a whole file states the edge, too', async () => {
+test('a file of changes has nobody else', async () => {
   const { key, apply } = await changing()
-  const whole = await exportAll(
-    api,
-    { type: 'customers', from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-12-31T00:00:00Z' },
-    key,
-  )
-  expect(rowsOf(whole).size).toBe(6)
-  expect(whole.object).toMatchObject({ updated_from: null, updated_to: expect.any(String) })
+  expect(rowsOf(await customersOf(key)).size).toBe(6)
   await transaction(api.pool, async tx => {
     await tx.query('alter table users disable trigger users_changed')
     await tx.query(`update users set changed_at = '2026-01-01T00:00:00Z'`)
@@ -134,7 +136,7 @@ test('a file of changes has nobody else, and a whole file states the edge, too',
   })
   await apply({ is: 'property', person: 2 })
   const changed = rowsOf(await customersOf(key, '2026-01-02T00:00:00Z'))
-  expect([...changed.values()].map(row => row['User properties'])).toEqual(['{"mark": "0"}'])
+  expect([...changed.values()].map(row => row['User properties'])).toEqual(['{"mark":"0"}'])
 })
 
 test('a change that is committed after the edge is waited for', async () => {
@@ -151,20 +153,60 @@ test('a change that is committed after the edge is waited for', async () => {
     const looks = `select 1 from steps s join runs r on r.id = s.run where r.subject = $1 and s.name like 'look-%'`
     return (await api.pool.query(looks, [accepted.body.id])).rowCount! > 0 || undefined
   })
-  expect((await call('GET', `/v4/exports/${accepted.body.id}`)).body.status).toBe('new')
+  expect((await call('GET', `/v4/exports/${accepted.body.id}`)).body).toMatchObject({ status: 'new', updated_to: null })
   await slow.query('commit')
   slow.release()
-  const { file_url } = await finished(call, accepted.body.id)
+  const { file_url, updated_to: next } = await finished(call, accepted.body.id)
+  expect(next).toEqual(expect.any(String))
   const text = await (await fetch(file_url)).text()
   expect((parse(text, { columns: true }) as Row[]).find(row => row['Q User ID'] === rows[0]!.id)).toMatchObject({ Country: 'NZ' })
 })
 
+/** Meanwhile a transaction that may have changed something does not end. */
+async function withEndless(work: () => Promise<void>): Promise<void> {
+  const endless = await api.pool.connect()
+  try {
+    await endless.query('begin')
+    await endless.query('select pg_current_xact_id()')
+    await work()
+  } finally {
+    await endless.query('rollback')
+    endless.release()
+  }
+}
+
+test('a transaction without end costs the edge, and not the file', async () => {
+  const { key } = await changing()
+  const call: Client = (method, path, options) => api.call(method, path, { key, ...options })
+  await withEndless(async () => {
+    const accepted = await must(call, 'POST', '/v4/exports', { type: 'customers', updated_from: EVER })
+    const ended = await until('a file without edge', async () => {
+      await advance(call, 'PT1M')
+      const { body } = await call('GET', `/v4/exports/${accepted.id}`)
+      return body.status === 'done' ? body : undefined
+    })
+    expect(ended).toMatchObject({ updated_from: EVER, updated_to: null, rows_written: 6 })
+  })
+  expect((await customersOf(key)).object.updated_to).toEqual(expect.any(String))
+})
+
+const WINDOW = { from_timestamp: '2026-01-01T00:00:00Z', to_timestamp: '2026-12-31T00:00:00Z' }
+
+test.each([{}, { segment_id: 'never_paid' }])('a file of a window has no edge and waits for nobody: %j', bounds =>
+  withEndless(async () => {
+    const { object } = await exportAll(api, { type: 'customers', ...WINDOW, ...bounds })
+    expect(object).toMatchObject({ updated_from: null, updated_to: null })
+  }))
+
 test.each([
-  [{ type: 'events', updated_from: EVER }],
-  [{ type: 'subscriptions', updated_from: EVER }],
-  [{ type: 'customers', updated_from: '2999-01-01T00:00:00Z' }],
-  [{ type: 'customers', updated_from: 'yesterday' }],
-])('is refused: %j', async body => {
+  ['updated_from', { type: 'events', updated_from: EVER }],
+  ['updated_from', { type: 'subscriptions', updated_from: EVER }],
+  ['updated_from', { type: 'customers', updated_from: '2999-01-01T00:00:00Z' }],
+  ['updated_from', { type: 'customers', updated_from: 'yesterday' }],
+  ['from_timestamp', { type: 'customers', updated_from: EVER, from_timestamp: WINDOW.from_timestamp }],
+  ['to_timestamp', { type: 'customers', updated_from: EVER, to_timestamp: WINDOW.to_timestamp }],
+  ['segment_id', { type: 'customers', updated_from: EVER, segment_id: 'never_paid' }],
+])('%s is refused: %j', async (refused, body) => {
   const { status, body: answer } = await api.call('POST', '/v4/exports', { body })
-  expect([status, answer.error.details.map(({ field }: { field: string }) => field)]).toEqual([400, ['updated_from']])
+  expect([status, answer.error.details.map(({ field }: { field: string }) => field)]).toEqual([400, [refused]])
 })

@@ -75,8 +75,8 @@ test('a report takes the types of exports and what is included', async () => {
   for (const [fields, header] of [
     [{ include: ['event_id', 'properties'] }, ',Event ID,Event properties\n'],
     [{ type: 'customers' }, ',Revenue USD,User properties\n'],
-    [{ type: 'purchases_state' }, ',Is Paused,Planned Product ID,Is Discounted\n'],
-    [{ type: 'subscriptions' }, ',Is Paused,Planned Product ID,Is Discounted\n'],
+    [{ type: 'purchases_state' }, ',Screen ID,Verified Date,Record Date'],
+    [{ type: 'subscriptions' }, ',Refund Date,Currency,Price'],
     [{ type: 'entitlements' }, ',Product ID,Start Date,End Date\n'],
   ] as const) {
     const { body: report } = await create({ environment: 'production', status: 'draft' })

@@ -37,12 +37,14 @@ const post = async (...events: object[]) => {
 const refund = (user: string, transaction: string, hours: number, given: Given = {}) =>
   post(eventOf(user, transaction, 'subscription_refunded', hours, given))
 
+const GENERATION = '(select coalesce(max(s.generation), 1) from fact_state s where s.environment = f.environment)'
+
 /** Refunds in the charts by their hours, the sums of the customer, the end of access, and refunds in the log. */
 async function standing(user: string) {
   await drainMarks(api.pool, api.project.production, 1_000)
   const { rows } = await api.pool.query(
     `select (f.happened - $2) / 3600 as hours, f.amount::float8 / 1e6 as amount from transaction_facts f
-     join users u on u.no = f.user_no where u.id = $1 and f.kind = 6 order by 1`,
+     join users u on u.no = f.user_no where u.id = $1 and f.kind = 6 and f.generation = ${GENERATION} order by 1`,
     [user, START / 1000],
   )
   const { rows: sums } = await api.pool.query(
@@ -53,7 +55,7 @@ async function standing(user: string) {
   )
   const { rows: charged } = await api.pool.query(
     `select f.refunded::float8 / 1e6 as refunded, f.refunded_at is not null as is_refunded from transaction_facts f join users u on u.no = f.user_no
-     where u.id = $1 and f.kind = 2`,
+     where u.id = $1 and f.kind = 2 and f.generation = ${GENERATION}`,
     [user],
   )
   return { refunds: rows.map(({ hours, amount }) => [hours, amount]), ...sums[0], ...charged[0] }
@@ -81,6 +83,29 @@ test('what an earlier version has stored without it is mended by the rebuild tha
   await api.pool.query('update purchases set access_until = expires_at where user_id = $1', [user])
   await rebuildFacts(api.pool, api.project.production, { isStopping: () => false })
   expect(await standing(user)).toEqual(WHOLE)
+})
+
+test('it stays one when the purchase passes to another user, and one that is posted of the former owner afterwards is the purchase’s, too', async () => {
+  const [ann, ben] = [await userOf(api), await userOf(api)]
+  const transaction = unique()
+  await api.pool.query(`update projects set transfer_policy = 'transfer'`)
+  await record(ann, transaction)
+  await refund(ann, transaction, 2, { price: '4' })
+  expect((await standing(ann)).net).toBe(9)
+  const { status } = await record(ben, transaction)
+  expect(status).toBe(201)
+  expect(await standing(ben)).toMatchObject({ refunds: [[2, 4]], net: 9, access: 24 * 30, refunded: 4 })
+  expect(await refund(ann, transaction, 3)).toBe(0)
+  expect(await standing(ben)).toMatchObject({
+    refunds: [
+      [2, 4],
+      [3, 6],
+    ],
+    status: 'churned',
+    net: 0,
+    access: 3,
+    refunded: 10,
+  })
 })
 
 test('several of them are several refunds, without an amount of all that is left, and never more than was paid', async () => {
@@ -153,7 +178,8 @@ test('the answer counts refunds whose transaction is not known, by its id or wit
   const of = (transaction: string) => eventOf(user, transaction, 'subscription_refunded', 2, { price: '1' })
   const begun = { ...eventOf(user, unknown, 'subscription_started', 1, { price: '5' }), product_id: 'm' }
   const expires_at = iso(24 * 30)
-  expect(await post(of(known), of(unknown), { ...of(known), customer_uid: other })).toBe(2)
+  // Whoever posts it: the purchase is known.
+  expect(await post(of(known), of(unknown), { ...of(known), customer_uid: other })).toBe(1)
   expect(await post(of(unknown), { ...begun, transaction: { transaction_id: unknown, expires_at } })).toBe(0)
   expect(await post(of(unknown))).toBe(0)
   const unnamed = { ...of(''), product_id: 'x', transaction: {} }

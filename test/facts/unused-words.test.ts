@@ -39,12 +39,14 @@ async function sold(...sales: [user: string, product: string][]): Promise<void> 
   for (const [user, product] of sales) await sell(user, product)
   await fold()
 }
-async function erase(user: string): Promise<void> {
+/** Without what is kept of erased users for a time. */
+async function erase(user: string, isKept = false): Promise<void> {
   const { rows } = await api.pool.query<{ id: string }>('select id from users where environment = $1 and identity_id = $2', [
     environment,
     user,
   ])
   await transaction(api.pool, tx => eraseCustomer(tx, environment, rows[0]!.id, secretsFrom(APP_SECRET)))
+  if (!isKept) await api.pool.query('delete from erased_facts')
 }
 /** The first housekeeping of a day notes its seq. */
 async function nextDay(): Promise<void> {
@@ -73,6 +75,16 @@ test('a word that only an erased user had goes, and no other word', async () => 
   expect(await remove()).toBe(0)
   const { rows } = await api.pool.query('select store_product from perennial_products where environment = $1', [environment])
   expect(rows).toEqual([{ store_product: 'iOS|common' }])
+})
+
+test('a word that is kept of an erased user stays as long as that', async () => {
+  await sold(['anna', 'rare'], ['ben', 'common'])
+  await erase('anna', true)
+  await nextDay()
+  expect([await remove(), await words()]).toEqual([0, ['USD', 'iOS', 'iOS|common', 'iOS|rare']])
+  await erase('ben')
+  await nextDay()
+  expect([await remove(), await words()]).toEqual([4, []])
 })
 
 test('words are not looked for twice a day, nor where no row became a tombstone', async () => {

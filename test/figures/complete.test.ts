@@ -33,7 +33,7 @@ const trials = Array.from({ length: 56 }, (_, n) => n + 1).flatMap(daysAgo => {
 beforeAll(async () => {
   api = await startApi()
   key = (await api.newProject()).secret
-  const { body } = await api.call('POST', '/v4/events', { key, body: { events: trials } })
+  const { body } = await api.call('POST', '/v4/events', { key, body: { events: trials, trigger: true } })
   expect(body.created).toBe(trials.length)
 })
 afterAll(() => api.stop())
@@ -65,6 +65,7 @@ test.each([
   ['refund-rate', 14],
   ['subscription-cancellation', 0],
   ['user-to-trial', 21],
+  ['user-to-paid', 15],
 ])('outcomes of %s are known for %d of 28 days', async (code, days) => {
   expect((await chart(code)).complete).toMatchObject({ to: FROM + days * DAY })
 })

@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { drainMarks } from '../../domain/folding/drain.ts'
+import { transaction } from '../../store/transaction.ts'
 import { startApi, type TestApi } from '../harness/api.ts'
 import { projectRowsOf, rowsOf } from '../harness/rows.ts'
 import { v3Error } from '../harness/v3.ts'
@@ -13,11 +14,15 @@ beforeAll(async () => {
 })
 afterAll(() => api.stop())
 
-/** All rows of a project, but when users were seen. */
+/** All rows of a project, but when users were seen and changed. */
 async function rows({ id, production, sandboxEnvironment }: { id: number; production: number; sandboxEnvironment: number }) {
   const environments = [production, sandboxEnvironment]
   for (const environment of environments) expect(await drainMarks(api.pool, environment, 10_000)).toBe(true)
-  await api.pool.query('update users set last_seen_at = created_at where environment = any ($1)', [environments])
+  await transaction(api.pool, async tx => {
+    // Without the trigger that keeps the time of a change.
+    await tx.query('set local session_replication_role = replica')
+    await tx.query('update users set last_seen_at = created_at, changed_at = created_at where environment = any ($1)', [environments])
+  })
   return [await projectRowsOf(api.pool, id), await rowsOf(api.pool, production), await rowsOf(api.pool, sandboxEnvironment)]
 }
 

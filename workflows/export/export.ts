@@ -4,7 +4,7 @@ import { EXPORT_WORKFLOW } from '../../domain/exports/create.ts'
 import type { ExportFailure, Part } from '../../domain/exports/export.ts'
 import { failExport, publishExport } from '../../domain/exports/finish.ts'
 import { addRows, type Bound, beginExport, type ExportSource, firstBound, lastBound, nextBound } from '../../domain/exports/parts.ts'
-import { hasEdge, isSettled } from '../../domain/exports/settled.ts'
+import { dropUnsettledEdge, hasEdge, isSettled } from '../../domain/exports/settled.ts'
 import { foldPresent } from '../../domain/folding/drain.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
@@ -23,7 +23,8 @@ export type ExportDeps = {
 /** Each run uses a connection, a core of Postgres and a core of this process: two for a project alone. */
 const CONCURRENCY = 4
 
-const LONGEST_WAIT_SECONDS = 30
+/** Doubled up to a minute, ten minutes in all. */
+const WAIT_SECONDS = [1, 2, 4, 8, 16, 32, ...Array<number>(9).fill(60)]
 
 /** To read back a file of 50 GB takes minutes. */
 const VERIFY_LIMIT_MS = 600_000
@@ -45,10 +46,16 @@ export const exportWorkflow = (deps: ExportDeps): Workflow => ({
   failed: (tx, environment, subject, error) => failFile(tx, environment, subject, error),
 })
 
-/** Waits for transactions that were under way when the export was accepted. A transaction that lasts longer than a statement may is rare. */
+/**
+ * Waits for transactions that were under way when the export was accepted. They may be of any database of the server and have no end, such as a forgotten
+ * prepared transaction: after ten minutes the file goes on without an edge.
+ */
 async function settle({ environment, subject, transact, sleep }: RunContext): Promise<void> {
-  for (let n = 1; !(await transact(`look-${n}`, tx => isSettled(tx, environment, subject))); n++)
-    await sleep(`wait-${n}`, Math.min(n, LONGEST_WAIT_SECONDS))
+  for (const [n, seconds] of WAIT_SECONDS.entries()) {
+    if (await transact(`look-${n + 1}`, tx => isSettled(tx, environment, subject))) return
+    await sleep(`wait-${n + 1}`, seconds)
+  }
+  await transact('drop-edge', tx => dropUnsettledEdge(tx, environment, subject))
 }
 
 export const failFile = (tx: Tx, environment: Environment, file: string, error: unknown): Promise<void> =>

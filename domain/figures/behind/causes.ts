@@ -4,8 +4,9 @@ import { MEASURES, type ScanCode, unitOf } from '../charts/measure.ts'
 import type { Quotient } from '../charts/rounding.ts'
 import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
+import { loadExchange } from '../factors.ts'
 import { factRows, factRowsSql } from './fact-rows.ts'
-import { type Dated, pricesAt, type RateEdges, rateEdges } from './former-rates.ts'
+import { type Dated, type FormerRates, formerRates, pricesOf } from './former-rates.ts'
 import type { NumberAsked } from './number.ts'
 
 /**
@@ -20,6 +21,7 @@ export type NumberChange = {
 }
 
 const DAY = 86_400
+/** Days since 1970-01-01 as YYYY-MM-DD. */
 const dateOf = (day: bigint): string => new Date(Number(day) * DAY * 1000).toISOString().slice(0, 10)
 
 /** Scans of what is kept of erased users. */
@@ -37,36 +39,49 @@ function isKept({ chart, question, window, segment }: NumberAsked): boolean {
   )
 }
 
-const erasedSince = (environment: Environment, since: number) => `environment = ${environment} and erased_at > to_timestamp(${since})`
+// An erasure has the beginning of its day. Of windows of whole days, no amount is told twice or not at all.
+const erasedSince = (environment: Environment, since: number) => `environment = ${environment} and erased_at > to_timestamp(${since - DAY})`
 
-/** The context in which the facts are those of users who were erased after a time. They are recorded when they were erased. */
-function ofErased(context: ScanContext, environment: Environment, since: number): ScanContext {
+/**
+ * The context in which the facts are those of users who were erased after a time. They are recorded when they were erased. Their days have rates of
+ * their own: they may lie before those of the facts that are left.
+ */
+async function ofErased(db: Db, context: ScanContext, environment: Environment, asked: NumberAsked, since: number): Promise<ScanContext> {
   const { dialect } = context.source
   const transactions = `(select r.* from (
       select * from erased_facts where ${erasedSince(environment, since)} and kind is not null and recorded < ${since}) e
     cross join lateral jsonb_populate_record(null::transaction_facts,
-      to_jsonb(e) || jsonb_build_object('recorded', floor(extract(epoch from e.erased_at)))) r)`
-  return { ...context, source: { ...context.source, dialect: { ...dialect, tables: { ...dialect.tables, transactions } } } }
+      to_jsonb(e) || jsonb_build_object('recorded', floor(extract(epoch from e.erased_at)))) r
+    cross join lateral generate_series(1, e.facts))`
+  const source = { ...context.source, dialect: { ...dialect, tables: { ...dialect.tables, transactions } } }
+  return { ...context, source, money: { ...context.money, exchange: await loadExchange(db, source, asked.question) } }
 }
 
-/** Sums of contributions by the day on which facts were recorded, their currency and the day of their rate. */
-async function datedSums(context: ScanContext, asked: NumberAsked, recorded: string): Promise<(Dated & { day: bigint; facts: bigint })[]> {
+type DatedSum = Dated & { day: bigint; facts: bigint }
+
+/** Sums of contributions by their currency, the day of their rate, and what else tells them apart (`by`, SQL). Without a rate, stated amounts in USD count. */
+async function datedSums(context: ScanContext, asked: NumberAsked, { by, where }: { by: string; where: string }): Promise<DatedSum[]> {
   const rows = (await factRows(context, asked)).filter(({ role }) => role !== 'denominator')
   if (rows.length === 0) return []
-  const text = `select f.recorded / ${DAY} as day, f.currency, f.bought_on, count(*) as facts, sum(f.contribution) as contribution
-    from (${factRowsSql(rows).join(' union all ')}) f where ${recorded} group by 1, 2, 3`
+  const text = `select (${by})::bigint as day, f.currency, f.bought_on, count(*) as facts, sum(f.contribution) as contribution
+    from (${factRowsSql(rows).join(' union all ')}) f where ${where} group by 1, 2, 3`
   const found = await context.source.query({ text, relations: scanRelations(context) })
-  const words = await context.source.wordsOf([...new Set(found.flatMap(({ currency }) => (currency ? [Number(currency)] : [])))])
+  const { rated } = context.money.exchange
+  const words = await context.source.wordsOf(
+    [...new Set(found.map(({ currency }) => Number(currency ?? 0n)))].filter(no => rated.includes(no)),
+  )
   return found.map(row => ({
     day: row.day as bigint,
     facts: row.facts as bigint,
-    currency: words.get(Number(row.currency ?? 0n)) ?? null,
-    boughtOn: asked.question.rateDate ?? (row.bought_on === null ? null : dateOf(row.bought_on as bigint)),
+    currency: words.get(Number(row.currency ?? 0n)) ?? 'USD',
+    boughtOn: asked.question.rateDate ?? dateOf((row.bought_on as bigint | null) ?? 0n),
     contribution: row.contribution as bigint,
   }))
 }
 
-const sum = (values: readonly bigint[]): bigint => values.reduce((total, value) => total + value, 0n)
+/** null: one of them is not known. */
+const sum = (values: readonly (bigint | null)[]): bigint | null =>
+  values.reduce((total, value) => (total === null || value === null ? null : total + value), 0n)
 
 /** What erasures took from the number since a time, at the rates of that time. */
 async function erasures(
@@ -75,7 +90,7 @@ async function erasures(
   environment: Environment,
   asked: NumberAsked,
   since: number,
-  edges: RateEdges,
+  rates: FormerRates,
 ): Promise<NumberChange[]> {
   if (!isKept(asked)) {
     const days = await context.source.query({
@@ -83,45 +98,63 @@ async function erasures(
     })
     return days.map(({ day }) => ({ day: dateOf(day as bigint), cause: 'erasure', facts: null, contribution: null }))
   }
-  const sums = await datedSums(ofErased(context, environment, since), asked, 'true')
-  const then = (await pricesAt(db, sums, asked.question.currency, edges))?.[0] ?? sums.map(one => one.contribution)
+  const erased = await ofErased(db, context, environment, asked, since)
+  const sums = await datedSums(erased, asked, { by: `f.recorded / ${DAY}`, where: 'true' })
+  const prices = await pricesOf(db, sums, asked.question.currency, rates)
   const bottom = unitOf(MEASURES[asked.chart.code], context.products)
   return [
     ...Map.groupBy(
-      sums.map((one, i) => ({ ...one, then: then[i]! })),
+      sums.map((one, i) => ({ ...one, then: prices[i]!.values[0]! })),
       one => one.day,
     ),
-  ].map(([day, of]) => ({
-    ...{ day: dateOf(day), cause: 'erasure' as const, facts: Number(sum(of.map(one => one.facts))) },
-    contribution: { top: -sum(of.map(one => one.then)), bottom },
-  }))
-}
-
-/** What changed rates have done since a time to the facts that were known before. */
-async function rateChanges(db: Db, context: ScanContext, asked: NumberAsked, since: number, edges: RateEdges): Promise<NumberChange[]> {
-  if (asked.chart.measure !== 'usd' || edges.days.length === 0) return []
-  // The two sides of a movement have two days, and rates of their own.
-  const isMixed = MEASURES[asked.chart.code].scans.includes('movement')
-  const sums = isMixed ? [] : await datedSums(context, asked, `f.recorded < ${since}`)
-  const prices = await pricesAt(db, sums, asked.question.currency, edges)
-  const bottom = unitOf(MEASURES[asked.chart.code], context.products)
-  return edges.days.flatMap((day, i): NumberChange[] => {
-    const change = { day, cause: 'exchange_rates' as const, facts: null }
-    if (isMixed || prices === null) return [{ ...change, contribution: null }]
-    const top = sum(prices[i + 1]!) - sum(prices[i]!)
-    return top === 0n ? [] : [{ ...change, contribution: { top, bottom } }]
+  ].map(([day, of]) => {
+    const then = sum(of.map(one => one.then))
+    const facts = of.reduce((count, one) => count + Number(one.facts), 0)
+    return { day: dateOf(day), cause: 'erasure', facts, contribution: then === null ? null : { top: -then, bottom } }
   })
 }
 
-/** Everything but late facts that changed a number since a time (Unix seconds of the environment). */
+/** What changed rates have done since a time to the facts that were known before. */
+async function rateChanges(db: Db, context: ScanContext, asked: NumberAsked, since: number, rates: FormerRates): Promise<NumberChange[]> {
+  if (rates.days.length === 0) return []
+  const change = (i: number) => ({ day: rates.days[i]!, cause: 'exchange_rates' as const, facts: null })
+  // The two sides of a movement have two days, and rates of their own.
+  if (MEASURES[asked.chart.code].scans.includes('movement')) return rates.days.map((_, i) => ({ ...change(i), contribution: null }))
+  const sums = await datedSums(context, asked, { by: '0', where: `f.recorded < ${since}` })
+  const prices = await pricesOf(db, sums, asked.question.currency, rates)
+  const bottom = unitOf(MEASURES[asked.chart.code], context.products)
+  const steps: (bigint | null)[][] = rates.days.map(() => [])
+  for (const { edges, values } of prices)
+    for (const [n, edge] of edges.entries()) {
+      const [before, after] = [values[n]!, values[n + 1]!]
+      steps[edge]!.push(before === null || after === null ? null : after - before)
+    }
+  return steps.flatMap((of, i): NumberChange[] => {
+    const top = sum(of)
+    return top === 0n ? [] : [{ ...change(i), contribution: top === null ? null : { top, bottom } }]
+  })
+}
+
+/** Everything but late facts that changed a number since a time (Unix seconds of the environment), and from when on that is known. */
 export async function otherCauses(
   db: Db,
   context: ScanContext,
   environment: Environment,
   asked: NumberAsked,
   since: number,
-): Promise<NumberChange[]> {
-  if (since > context.now || asked.window.from > context.now) return []
-  const edges: RateEdges = asked.chart.measure === 'usd' ? await rateEdges(db, context.now - since) : { days: [], ago: 0 }
-  return [...(await rateChanges(db, context, asked, since, edges)), ...(await erasures(db, context, environment, asked, since, edges))]
+): Promise<{ changes: NumberChange[]; knownSince: number }> {
+  const { chart, question, window } = asked
+  const rates = await formerRates(db, environment, {
+    ago: context.now - since,
+    currencies: chart.measure === 'usd' ? context.money.exchange.rated : [],
+    target: question.currency,
+    last: question.rateDate ?? dateOf(BigInt(Math.floor((window.to - 1) / DAY))),
+  })
+  const { knownSince } = rates
+  if (since > context.now || window.from > context.now) return { changes: [], knownSince }
+  const changes = [
+    ...(await rateChanges(db, context, asked, since, rates)),
+    ...(await erasures(db, context, environment, asked, since, rates)),
+  ]
+  return { changes, knownSince }
 }

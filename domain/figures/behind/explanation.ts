@@ -1,5 +1,4 @@
 import type { Environment } from '../../environment.ts'
-import { causesKnownSince } from '../../facts/erased.ts'
 import { MEASURES } from '../charts/measure.ts'
 import type { Quotient } from '../charts/rounding.ts'
 import { type LeftOutMoney, unconvertedOf } from '../charts/unconverted.ts'
@@ -42,11 +41,11 @@ export const explained = (access: FactAccess, environment: Environment, asked: N
       sums.late.length === 0 ? [] : (await factsAfter(context, environment, asked, all, { limit: MOST_LATE, recordedFrom: lateFrom })).facts
     const { late: byDay, ...found } = sums
     const others = await otherCauses(access.pool, context, environment, asked, lateFrom)
-    const changes = [...byDay.map((one): NumberChange => ({ ...one, cause: 'late_facts' })), ...others]
+    const changes = [...byDay.map((one): NumberChange => ({ ...one, cause: 'late_facts' })), ...others.changes]
     return {
       ...found,
       changes: changes.sort((a, b) => (a.day === b.day ? 0 : a.day < b.day ? 1 : -1)),
-      changesKnownSince: await causesKnownSince(access.pool),
+      changesKnownSince: others.knownSince,
       value: quotientOf(asked, sums),
       symbols: series === null ? chart.symbols : [chart.symbols[series]!],
       unconverted:

@@ -2,7 +2,8 @@ import { STORE_LANE_DUE } from '../../../domain/store-inbox/lanes.ts'
 import { jobLoss } from '../../engine/attempt.ts'
 import { NOWHERE } from '../../engine/crash-point.ts'
 import type { JobHandler } from '../../engine/handler.ts'
-import { type LaneCounts, type LaneDeps, takeTurn } from './turn.ts'
+import type { LaneCounts, LaneDeps } from './lane-deps.ts'
+import { takeTurn } from './turn.ts'
 
 const UNCOUNTED: LaneCounts = { refresh() {}, missed() {} }
 

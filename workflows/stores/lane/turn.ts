@@ -1,6 +1,5 @@
 import { type EnvironmentKind, environmentOf } from '../../../domain/environment.ts'
 import { type ClaimedJob, deleteClaimedJob, lockFence } from '../../../domain/jobs/job.ts'
-import type { Secrets } from '../../../domain/projects/secrets.ts'
 import { isReportConflict } from '../../../domain/purchases/record-reports.ts'
 import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
@@ -8,39 +7,19 @@ import { raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/ale
 import { knownEnvironment } from '../../../domain/store-inbox/known-environment.ts'
 import { endLaneTurn, type Lane, loadLane, parkLane } from '../../../domain/store-inbox/lanes.ts'
 import { type FailedRow, failRows, type PendingRow, setAsidePending, takePending } from '../../../domain/store-inbox/pending.ts'
-import type { StorePlatform } from '../../../domain/stores/config.ts'
 import { type OpenStore, openStore } from '../../../domain/stores/settings.ts'
-import type { Pool } from '../../../store/connect.ts'
 import { classifyFailure } from '../../../store/failures.ts'
 import { transaction } from '../../../store/transaction.ts'
 import { jobLoss } from '../../engine/attempt.ts'
-import type { AtCrashPoint } from '../../engine/crash-point.ts'
 import type { Outcome, Signals } from '../../engine/handler.ts'
 import { messageOf } from '../../engine/policy.ts'
 import { OVER_QUOTA } from '../quota.ts'
 import type { StoreAnswer, StoreClient } from '../store-client.ts'
 import { askStore } from './ask-store.ts'
+import type { LaneDeps } from './lane-deps.ts'
 import { laneWait, MOST_FAILING_SECONDS } from './lane-wait.ts'
 import { type ReadRow, type ReadRows, readNotifications } from './read-rows.ts'
 import { NotComplete, recordTurn, type TurnResult } from './record-turn.ts'
-
-export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
-
-/** Counts what stores answered, and the checks that found what no push had brought. */
-export type LaneCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
-
-/** A notification that is given up, with the reason in words. */
-export type SetAside = { project: number; store: StorePlatform; environment: EnvironmentKind | null; notification: number; reason: string }
-
-export type LaneDeps = {
-  pool: Pool
-  secrets: Secrets
-  clients: StoreClients
-  counts: LaneCounts
-  /** Called once for each, when it is recorded. */
-  onSetAside: (one: SetAside) => void
-  at: AtCrashPoint
-}
 
 const MOST_ROWS = 100
 /** The least time between two questions about a lane. */

@@ -1341,9 +1341,9 @@ export const v4GetEvent = <ThrowOnError extends boolean = true>(options: Options
  * `parquet` has amounts as DECIMAL(18,6), dates as TIMESTAMP(ms, UTC) and user properties as JSON text; an amount beyond its twelve
  * digits is null there.
  *
- * `updated_from` gives the customers who changed since then: the `updated_to` of the former file of customers is the edge to name next, and the first
- * file has all of them. Files that are loaded one after the other, each row in the place of the former one, are as good as a whole file; only a
- * customer who was erased, or no longer belongs to the platform or the segment of the file, is not shown as gone.
+ * `updated_from` gives the customers who changed since then: the `updated_to` of the former file with `updated_from` is the edge to name next, and
+ * the first file begins at 1970 and has all of them. Files that are loaded one after the other, each row in the place of the former one, are as
+ * good as a whole file; only a customer who was erased, or no longer belongs to the platform of the file, is not shown as gone.
  *
  * The rows of `customers`, `purchases_state`, `subscriptions` and `entitlements` show the values of the moment in which they are written. A
  * window that is left out is from 1970 to now.

@@ -2016,7 +2016,7 @@ export type EventBatch = {
      */
     not_triggered: number;
     /**
-     * How many of the created refunds name a transaction that is recorded neither as an event nor as a purchase of their user. The log has them; charts count them as soon as their transaction is recorded.
+     * How many of the created refunds name a transaction that is recorded neither as a purchase nor as an event of their user. The log has them; charts count them as soon as their transaction is recorded.
      */
     unmatched_refunds: number;
     results: Array<EventResult>;
@@ -2315,15 +2315,15 @@ export type ExperimentGroupSummary = {
 
 export type ExportInput = {
     /**
-     * Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
+     * Start of the window, included. Required, except for `purchases_state`, `subscriptions` and `entitlements`; absent with `updated_from`.
      */
     from_timestamp?: string;
     /**
-     * End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`, and with `updated_from`.
+     * End of the window, not included; later than `from_timestamp`, by at most 366 days. Required, except for `purchases_state`, `subscriptions` and `entitlements`; absent with `updated_from`.
      */
     to_timestamp?: string;
     /**
-     * Of `customers` only: those who changed at that time or later, in anything that the file shows. In real time, also in a sandbox whose clock is ahead; at most five minutes in the future. The window may be left out then.
+     * Of `customers` only: those who changed at that time or later, in anything that the file shows. In real time, also in a sandbox whose clock is ahead; at most five minutes in the future. Without window and without `segment_id`.
      */
     updated_from?: string;
     /**
@@ -2339,7 +2339,7 @@ export type ExportInput = {
      */
     platform?: 'iOS' | 'Android' | 'Stripe' | null;
     /**
-     * Only users who are in this segment, an own or a system one, when processing begins; null takes all.
+     * Only users who are in this segment, an own or a system one, when processing begins; null takes all. Absent or null with `updated_from`.
      */
     segment_id?: string | null;
     /**
@@ -2375,7 +2375,7 @@ export type Export = {
      */
     updated_from: string | null;
     /**
-     * Of `customers`: the `updated_from` of the next file. Whatever changed before is in this file, in those before it, or in both. Null for the other types and for reports.
+     * Of a file with `updated_from`, once it is done: the `updated_from` of the next file. Whatever changed before is in this file, in those before it, or in both. Null when another transaction of the database had been under way for more than ten minutes: the file is right, and the next one takes the same `updated_from` again. Null for all other files.
      */
     updated_to: string | null;
     created_at: Time;

@@ -1,0 +1,30 @@
+import type { EnvironmentKind } from '../../../domain/environment.ts'
+import type { Secrets } from '../../../domain/projects/secrets.ts'
+import type { StorePlatform } from '../../../domain/stores/config.ts'
+import type { Pool } from '../../../store/connect.ts'
+import type { AtCrashPoint } from '../../engine/crash-point.ts'
+import type { StoreClient } from '../store-client.ts'
+
+export type StoreClients = Readonly<Partial<Record<StorePlatform, StoreClient>>>
+
+/** Counts what stores answered, and the checks that found what no push had brought. */
+export type LaneCounts = { refresh(platform: StorePlatform, result: string): void; missed(platform: StorePlatform): void }
+
+/** A notification that is given up, with the reason in words. */
+export type GivenUpNotification = {
+  project: number
+  store: StorePlatform
+  environment: EnvironmentKind | null
+  notification: number
+  reason: string
+}
+
+export type LaneDeps = {
+  pool: Pool
+  secrets: Secrets
+  clients: StoreClients
+  counts: LaneCounts
+  /** Called once for each, when it is recorded. */
+  onSetAside: (one: GivenUpNotification) => void
+  at: AtCrashPoint
+}
