@@ -51,14 +51,22 @@ export async function drainMarks(
 /** By database and environment: the drain of a question that is under way in this process. It never fails. */
 const underWay = new WeakMap<Pool, Map<Environment, Promise<unknown>>>()
 
+/** Questions of all environments together: their drains hold connections for longer than their requests have turns. */
+const mostAtOnce = (pool: Pool): number => Math.max(2, Math.floor(pool.options.max / 4))
+
 /**
  * Questions drain an environment one after the other: what the one before has folded, the next one finds done. A drain that began goes on
- * when its question has been answered, so its work is not lost.
+ * when its question has been answered, so its work is not lost. Of all environments, a quarter of the pool's connections drain at once, and two of a small pool.
  */
 async function drainInTurn(pool: Pool, environment: Environment, limit: number, deadline: number): Promise<boolean> {
   const drains = underWay.get(pool) ?? new Map<Environment, Promise<unknown>>()
   underWay.set(pool, drains)
-  for (let other = drains.get(environment); other; other = drains.get(environment)) await other
+  for (;;) {
+    const isFull = drains.size >= mostAtOnce(pool)
+    const other = drains.get(environment) ?? (isFull ? Promise.race(drains.values()) : undefined)
+    if (!other) break
+    await other
+  }
   if (performance.now() >= deadline) return false
   const own = drainMarks(pool, environment, limit, deadline)
   drains.set(

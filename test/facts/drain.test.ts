@@ -95,3 +95,20 @@ test('what is marked while another question drains is in the answer, too', async
   expect([await first, await second]).toEqual([0, 0])
   expect(await stillMarked()).toEqual([])
 })
+
+test('two of a small pool drain for questions at once; a question that finds them busy is answered without', async () => {
+  const releases: (() => Promise<void>)[] = []
+  const drains: Promise<number>[] = []
+  for (let n = 0; n < 2; n++) {
+    const { production } = project
+    releases.push(await locked(await marked()))
+    drains.push(drainWithin(api.pool, production, 100, A_MINUTE_MS))
+    project = await api.newProject()
+  }
+  expect(api.pool.options.max).toBeLessThan(12)
+  await marked()
+  expect(await drainWithin(api.pool, project.production, 100, 1_000)).toBe(1)
+  const waiting = drainWithin(api.pool, project.production, 100, A_MINUTE_MS)
+  for (const release of releases) await release()
+  expect(await Promise.all([...drains, waiting])).toEqual([0, 0, 0])
+})

@@ -80,6 +80,21 @@ test('with nothing known yet, both totals are 0; a window that is over has all o
   }
 })
 
+test('what is open before the window is in neither of the two parts that are compared', async () => {
+  const { secret } = await api.newProject()
+  const begun = (user: string, daysAgo: number, days: number) => ({
+    ...{ event_id: user, event_name: 'trial_started', identity_id: user, platform: 'iOS', product_id: `of-${days}-days` },
+    ...{ happened_at: iso(NOW - daysAgo * DAY), transaction: { transaction_id: user, expires_at: iso(NOW + (days - daysAgo) * DAY) } },
+  })
+  const events = [begun('a', 8, 14), begun('b', 10, 14), begun('c', 2, 3), begun('d', 5, 3), begun('e', 9, 3)]
+  expect((await api.call('POST', '/v4/events', { key: secret, body: { events } })).body.created).toBe(5)
+  const { body } = await api.call('GET', `/v4/analytics/charts/trial-to-paid?from=${NOW - 7 * DAY - HOUR}&to=${NOW + 1}`, { key: secret })
+  // Nothing is open of the 4 days before c, but a is of the 4 days before the window, so the part has less than a day.
+  expect(body.complete.to).toBe(NOW - 7 * DAY - HOUR)
+  const later = await api.call('GET', `/v4/analytics/charts/trial-to-paid?from=${NOW - 6 * DAY}&to=${NOW + 1}`, { key: secret })
+  expect(later.body.complete.to).toBe(NOW - 5 * DAY)
+})
+
 test('buckets of the window before are as many as those of the window, each earlier by its length', async () => {
   const march = { from: Date.UTC(2026, 2, 1) / 1000 - HOUR, to: Date.UTC(2026, 3, 1) / 1000 - 2 * HOUR }
   for (const more of [

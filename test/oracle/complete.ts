@@ -57,8 +57,10 @@ export function completeOf(
   const outcome = OUTCOMES[question.code]
   if (!outcome) return null
   const { from } = question.window
-  const unknown = Math.min(world.history.now - outcome.age, ...outcome.open(world, question).filter(at => at >= from))
+  const open = outcome.open(world, question)
+  const settled = (part: Window) => part.to <= world.history.now - outcome.age && !open.some(at => at >= part.from && at < part.to)
   let to = from
-  for (const bucket of buckets) if (bucket.from === to && bucket.to <= unknown) to = bucket.to
+  for (const bucket of buckets)
+    if (bucket.from === to && settled({ from, to: bucket.to }) && settled({ from: from - (bucket.to - from), to: from })) to = bucket.to
   return { part: { from, to }, before: { from: from - (to - from), to: from } }
 }

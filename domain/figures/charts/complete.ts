@@ -1,6 +1,6 @@
 import type { ChartCode } from '../chart-table.ts'
 import type { Frame } from './frame.ts'
-import { earliest, firstOpenTrial, firstUserInTrial, mayStillChange } from './incomplete.ts'
+import { mayStillChange, openTrialsAround, type TimesAround, timesAround, usersInTrialAround } from './incomplete.ts'
 import { scanOf } from './scan.ts'
 import type { ScanContext } from './scan-rows.ts'
 
@@ -12,43 +12,56 @@ const FIRST_PERIOD = 31 * DAY
 /** A refund may come later; within these days the law of the EU lets a buyer withdraw, and most refunds are given. */
 const REFUND = 14 * DAY
 
-/** Of what began at a time or later some outcomes are not known. `age`: nothing is known of what began so many seconds ago; `first`: what is still open. */
-type Outcome = { age: number; first: ((context: ScanContext, window: Frame['window']) => Promise<number | null>) | null }
+/**
+ * Of what began at a time or later some outcomes are not known. `age`: nothing is known of what began so many seconds ago; `open`: the beginnings,
+ * around that of the window, of what is still open.
+ */
+type Outcome = { age: number; open: ((context: ScanContext, window: Frame['window']) => Promise<TimesAround>) | null }
 
-const ofTrials: Outcome = { age: 0, first: (context, { from }) => firstOpenTrial(context, from) }
+/** No earlier one is in what the window is compared with. */
+const around = ({ from, to }: Frame['window']) => ({ since: from - (to - from), at: from })
+
+const ofTrials: Outcome = { age: 0, open: (context, window) => openTrialsAround(context, around(window)) }
 
 /** A start or conversion whose first period still runs may be cancelled before it is renewed for the first time. */
-function firstOpenStart(context: ScanContext, { from }: Frame['window']): Promise<number | null> {
+function openStarts(context: ScanContext, window: Frame['window']): Promise<TimesAround> {
   const { now } = context
-  const scan = scanOf('outcomes', context)
-  const open = ['t.kind in (2, 3)', `t.happened > ${now - FIRST_PERIOD}`, mayStillChange('t', now), `t.happened >= ${from}`]
-  return earliest(context, 't.happened', scan.from, [...scan.where, ...open, `t.happened <= ${now}`])
+  const { since, at } = around(window)
+  const { from, where } = scanOf('outcomes', context)
+  const open = ['t.kind in (2, 3)', `t.happened > ${now - FIRST_PERIOD}`, mayStillChange('t', now), `t.happened >= ${since}`]
+  return timesAround(context, { column: 't.happened', from, where: [...where, ...open, `t.happened <= ${now}`], at })
 }
 
 /** The charts that follow a start to its outcome. */
 const OUTCOMES: Partial<Record<ChartCode, Outcome>> = {
-  'refund-rate': { age: REFUND, first: null },
-  'subscription-cancellation': { age: 0, first: firstOpenStart },
+  'refund-rate': { age: REFUND, open: null },
+  'subscription-cancellation': { age: 0, open: openStarts },
   'trial-cancellation': ofTrials,
   'trial-to-paid': ofTrials,
-  'user-to-trial': { age: NEW_USER, first: null },
+  'user-to-trial': { age: NEW_USER, open: null },
   'user-to-paid': {
     age: NEW_USER,
     // Whoever begins a trial later than this may still pay, as anybody may who has none.
-    first: (context, { from, to }) => firstUserInTrial(context, from, [`u.created < ${to}`, `t.happened < u.created + ${NEW_USER}`]),
+    open: (context, window) =>
+      usersInTrialAround(context, around(window), [`u.created < ${window.to}`, `t.happened < u.created + ${NEW_USER}`]),
   },
 }
 
 /** The part of a window whose outcomes are known: its first buckets, `buckets` of them, until `to`. */
 export type CompletePart = { to: number; buckets: number }
 
-/** Null: the chart follows no outcomes. */
+/**
+ * Null: the chart follows no outcomes. What was open before the window ends the part, too: the time of the same length before the window, with which
+ * it is compared, begins after that.
+ */
 export async function completePart(context: ScanContext, code: ChartCode, { window, buckets }: Frame): Promise<CompletePart | null> {
   const outcome = OUTCOMES[code]
   if (!outcome) return null
-  const first = buckets.length === 0 ? null : ((await outcome.first?.(context, window)) ?? null)
-  const unknown = Math.min(first ?? window.to, context.now - outcome.age)
-  if (unknown >= window.to) return { to: window.to, buckets: buckets.length }
-  const known = buckets.filter((_, i) => (buckets[i + 1] ?? window.to) <= unknown).length
-  return { to: buckets[known] ?? window.from, buckets: known }
+  const { from, to } = window
+  const open = (buckets.length === 0 ? null : await outcome.open?.(context, window)) ?? { first: null, lastBefore: null }
+  const unknown = Math.min(open.first ?? to, context.now - outcome.age)
+  const isKnown = (end: number) => end <= unknown && (open.lastBefore === null || end - from < from - open.lastBefore)
+  if (isKnown(to)) return { to, buckets: buckets.length }
+  const known = buckets.filter((_, i) => isKnown(buckets[i + 1] ?? to)).length
+  return { to: buckets[known] ?? from, buckets: known }
 }

@@ -8,11 +8,19 @@ const OF_SIDES = ['monthly', 'movement', 'standing in paid or grace', 'standing 
 /** Trials and periods that are not over yet, with grace period and billing retry. */
 export const mayStillChange = (row: string, now: number): string => `(${row}.open_until is null or ${row}.open_until > ${now})`
 
-/** The least value of a column of rows, as `first`; null: no rows. */
-export async function earliest(context: ScanContext, column: string, from: string, where: readonly string[]): Promise<number | null> {
-  const text = `select min(${column}) as first from ${from} where ${where.join(' and ')}`
+/** Of the times of rows the first from `at` on, and the last one before it; null: there is none. */
+export type TimesAround = { first: number | null; lastBefore: number | null }
+
+/** The times in a column of rows around a time. */
+export async function timesAround(
+  context: ScanContext,
+  { column, from, where, at }: { column: string; from: string; where: readonly string[]; at: number },
+): Promise<TimesAround> {
+  const time = (sum: string, side: string) => `${sum}(case when ${column} ${side} ${at} then ${column} end)`
+  const text = `select ${time('min', '>=')} as first, ${time('max', '<')} as before from ${from} where ${where.join(' and ')}`
   const [row] = await context.source.query({ text, relations: scanRelations(context) })
-  return row!.first === null ? null : Number(row!.first)
+  const number = (name: string) => (row![name] === null ? null : Number(row![name]))
+  return { first: number('first'), lastBefore: number('before') }
 }
 
 /** Trials that may still convert, as `t`. */
@@ -23,18 +31,26 @@ export const openTrials = (now: number): string[] => [
   mayStillChange('t', now),
 ]
 
-/** When the first trial began that is still open, of those that the chart counts. */
-export function firstOpenTrial(context: ScanContext, from: number): Promise<number | null> {
-  const scan = scanOf('outcomes', context)
-  return earliest(context, 't.happened', scan.from, [...scan.where, ...openTrials(context.now), `t.happened >= ${from}`])
+/** From when on, and around which time. */
+type Around = { since: number; at: number }
+
+/** When trials began that are still open, of those that the chart counts. */
+export function openTrialsAround(context: ScanContext, { since, at }: Around): Promise<TimesAround> {
+  const { from, where } = scanOf('outcomes', context)
+  return timesAround(context, { column: 't.happened', from, where: [...where, ...openTrials(context.now), `t.happened >= ${since}`], at })
 }
 
-/** When the first user was created who has an open trial. `more`: conditions on the trial `t` and the user `u`. */
-export function firstUserInTrial(context: ScanContext, from: number, more: readonly string[] = []): Promise<number | null> {
+/** When users were created who have an open trial. `more`: conditions on the trial `t` and the user `u`. */
+export function usersInTrialAround(context: ScanContext, { since, at }: Around, more: readonly string[] = []): Promise<TimesAround> {
   const { source, now } = context
   const scan = scanOf('created', context)
-  const rows = `${scan.from} join ${source.dialect.tables.transactions} t on t.user_no = u.user_no`
-  return earliest(context, 'u.created', rows, [...scan.where, ...openTrials(now), `u.created >= ${from}`, ...more])
+  const from = `${scan.from} join ${source.dialect.tables.transactions} t on t.user_no = u.user_no`
+  return timesAround(context, {
+    column: 'u.created',
+    from,
+    where: [...scan.where, ...openTrials(now), `u.created >= ${since}`, ...more],
+    at,
+  })
 }
 
 /** The time from which on the chart can change without a new fact: of the first open trial, or of the first end that does not count yet. */
@@ -43,10 +59,10 @@ async function firstOpen(context: ScanContext, code: ChartCode, from: number): P
   switch (code) {
     case 'trial-to-paid':
     case 'trial-cancellation':
-      return firstOpenTrial(context, from)
+      return (await openTrialsAround(context, { since: from, at: from })).first
     case 'user-to-trial':
     case 'user-to-paid':
-      return firstUserInTrial(context, from)
+      return (await usersInTrialAround(context, { since: from, at: from })).first
     default: {
       const { scans } = MEASURES[code]
       const isOfEnds = scans.includes('ended')
@@ -54,7 +70,7 @@ async function firstOpen(context: ScanContext, code: ChartCode, from: number): P
       // An end that billing retry delays changes no side.
       const only = isOfEnds ? [] : ['c.a_state <> c.b_state']
       const where = [`c.counts_from > ${now}`, `c.happened <= ${now}`, `c.happened >= ${from}`, ...only]
-      return earliest(context, 'c.happened', `${source.dialect.tables.changes} c`, where)
+      return (await timesAround(context, { column: 'c.happened', from: `${source.dialect.tables.changes} c`, where, at: from })).first
     }
   }
 }
