@@ -5,7 +5,7 @@ import { keepErased } from './erased.ts'
 import { foldLife } from './fold.ts'
 import { inSteps } from './in-steps.ts'
 import type { Life } from './life.ts'
-import { lockState, writeFacts } from './write.ts'
+import { lockFactState, writeFacts } from './write.ts'
 
 /** Users whose facts cannot be computed, each with the reason. */
 export type Unfoldable = { no: number; error: string }
@@ -67,7 +67,7 @@ export async function foldUsers(
 export async function eraseFacts(tx: Tx, environment: Environment, no: number): Promise<void> {
   await tx.query('delete from stale_users where environment = $1 and user_no = $2', [environment, no])
   await tx.query('delete from set_aside_users where environment = $1 and user_no = $2', [environment, no])
-  await lockState(tx, environment)
+  await lockFactState(tx, environment)
   const { generation, building } = await generationsOf(tx, environment)
   await keepErased(tx, environment, generation, no)
   const gone: FactsOfUser[] = [{ no, user: '', facts: null }]

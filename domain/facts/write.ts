@@ -31,7 +31,7 @@ export async function nextSeq(tx: Tx, environment: Environment): Promise<number>
 }
 
 /** Locks the state of the facts as `nextSeq` does. */
-export async function lockState(tx: Tx, environment: Environment): Promise<void> {
+export async function lockFactState(tx: Tx, environment: Environment): Promise<void> {
   await tx.query('select from fact_state where environment = $1 for no key update', [environment])
 }
 

@@ -6,7 +6,7 @@ import { scanRelations } from '../charts/scan.ts'
 import type { ScanContext } from '../charts/scan-rows.ts'
 import { loadExchange } from '../factors.ts'
 import { factRows, factRowsSql } from './fact-rows.ts'
-import { type Dated, type FormerRates, formerRates, pricesOf } from './former-rates.ts'
+import { type Dated, type FormerRates, formerContributions, formerRates } from './former-rates.ts'
 import type { NumberAsked } from './number.ts'
 
 /**
@@ -100,7 +100,7 @@ async function erasures(
   }
   const erased = await ofErased(db, context, environment, asked, since)
   const sums = await datedSums(erased, asked, { by: `f.recorded / ${DAY}`, where: 'true' })
-  const prices = await pricesOf(db, sums, asked.question.currency, rates)
+  const prices = await formerContributions(db, sums, asked.question.currency, rates)
   const bottom = unitOf(MEASURES[asked.chart.code], context.products)
   return [
     ...Map.groupBy(
@@ -121,7 +121,7 @@ async function rateChanges(db: Db, context: ScanContext, asked: NumberAsked, sin
   // The two sides of a movement have two days, and rates of their own.
   if (MEASURES[asked.chart.code].scans.includes('movement')) return rates.days.map((_, i) => ({ ...change(i), contribution: null }))
   const sums = await datedSums(context, asked, { by: '0', where: `f.recorded < ${since}` })
-  const prices = await pricesOf(db, sums, asked.question.currency, rates)
+  const prices = await formerContributions(db, sums, asked.question.currency, rates)
   const bottom = unitOf(MEASURES[asked.chart.code], context.products)
   const steps: (bigint | null)[][] = rates.days.map(() => [])
   for (const { edges, values } of prices)

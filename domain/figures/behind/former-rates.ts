@@ -72,7 +72,7 @@ select rate_quotient(usd_rate_at(k.currency, k.day, k.at), usd_rate_at($4, k.day
 from unnest($1::text[], $2::date[], $3::timestamptz[]) with ordinality k(currency, day, at, n) order by n`
 
 /** The contributions of `sum` before the first change that concerns it, and after each of these, which are indexes of days. null: not known. */
-export type Prices = { edges: number[]; values: (bigint | null)[] }
+export type FormerContributions = { edges: number[]; values: (bigint | null)[] }
 
 /** The changes that concern facts of a currency and a day of purchase, as indexes of days. */
 function edgesOf({ currency, boughtOn }: Dated, target: string, days: readonly string[], of: ReadonlyMap<string, RateChange[]>): number[] {
@@ -84,7 +84,12 @@ function edgesOf({ currency, boughtOn }: Dated, target: string, days: readonly s
 }
 
 /** The contributions at the rates of the time: only where a change concerns them they are asked for. */
-export async function pricesOf(db: Db, sums: readonly Dated[], target: string, { begun, days, changes }: FormerRates): Promise<Prices[]> {
+export async function formerContributions(
+  db: Db,
+  sums: readonly Dated[],
+  target: string,
+  { begun, days, changes }: FormerRates,
+): Promise<FormerContributions[]> {
   const of = Map.groupBy(changes, ({ currency }) => currency)
   const edges = sums.map(one => edgesOf(one, target, days, of))
   const ends = days.map((day, i) => (i === days.length - 1 ? 'infinity' : new Date(Date.parse(day) + 86_400_000).toISOString()))
