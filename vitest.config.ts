@@ -43,7 +43,7 @@ export default defineConfig({
       ...configDefaults.exclude,
       ...('Deno' in globalThis ? ['test/crash/!(kills).test.ts', 'test/plans/without-statistics.test.ts'] : []),
     ],
-    globalSetup: ['test/harness/redis-server.ts', 'test/harness/postgres.ts'],
+    globalSetup: ['test/harness/memory.ts', 'test/harness/redis-server.ts', 'test/harness/postgres.ts'],
     setupFiles: ['test/harness/each-file.ts'],
     reporters: ['default'],
     silent: 'passed-only',

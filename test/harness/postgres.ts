@@ -1,4 +1,4 @@
-import { mkdtemp, rm, statfs } from 'node:fs/promises'
+import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { TestProject } from 'vitest/node'
@@ -17,22 +17,9 @@ declare module 'vitest' {
 
 export const TEMPLATE = 'perennial_template'
 
-const MEMORY = '/dev/shm'
-/** The databases that exist at one moment, with their log. */
-const ROOM = 1_500_000_000
-
-/**
- * Memory, where there is enough of it: a database has 630 files, and to make and drop one costs 27 ms of a processor there, 400 ms on a
- * disk. The suite makes some hundreds.
- */
-async function place(): Promise<string> {
-  const memory = await statfs(MEMORY).catch(() => undefined)
-  return memory !== undefined && memory.bavail * memory.bsize > ROOM ? MEMORY : tmpdir()
-}
-
 /** One Postgres for the whole suite; every test file clones a database of its own from a migrated template. */
 export default async function setup(project: TestProject): Promise<() => Promise<void>> {
-  const folder = await mkdtemp(join(await place(), 'perennial-test-'))
+  const folder = await mkdtemp(join(tmpdir(), 'perennial-test-'))
   const embedded = await startEmbedded({ dataDir: folder, log: () => {} })
   // No test ends this server without a shutdown (the tests that do have servers of their own): nothing need reach the disk. The drop of
   // a database beside a busy disk took up to 30 s, because a checkpoint syncs everything first.
