@@ -1,51 +1,19 @@
-import { configDefaults, defineConfig } from 'vitest/config'
-import { BaseSequencer, type TestSpecification } from 'vitest/node'
+import { existsSync } from 'node:fs'
+import { defineConfig } from 'vitest/config'
+import { ON_DENO } from './test/deno.ts'
+import { LongestFirst, Slowest } from './test/harness/durations.ts'
 
-const LONG = [
-  'contract/boundaries',
-  'contract/fuzz',
-  'crash/',
-  'engine/bullmq',
-  'exports/erasure.',
-  'figures/active-users',
-  'figures/behind.',
-  'figures/card',
-  'figures/cdnow',
-  'figures/charts',
-  'figures/cohorts',
-  'figures/disk-full',
-  'figures/laws',
-  'isolation/isolation',
-  'plans/without',
-  'reports/slots',
-  'store-facts/orders',
-  'stores/convergence',
-  'stores/isolation',
-  'stores/walk-through',
-  'v3/store-purchases',
-]
-
-/** What takes longest comes first: a new machine knows no durations, and would end with one of them while its processors have nothing to do. */
-class LongestFirst extends BaseSequencer {
-  override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const isLong = ({ moduleId }: TestSpecification) => LONG.some(name => moduleId.includes(`/test/${name}`))
-    const sorted = await super.sort(files)
-    return [...sorted.filter(isLong), ...sorted.filter(file => !isLong(file))]
-  }
-}
+const ALL = ['test/**/*.test.ts']
+/** A file or folder of tests on the command line: of those, all are run. */
+const isNamed = process.argv.slice(2).some(argument => /(^|\/)test\//.test(argument) && existsSync(argument))
+const onDeno = Object.values(ON_DENO).flatMap(names => names.map(name => `test/${name}.test.ts`))
 
 export default defineConfig({
   test: {
-    include: ['test/**/*.test.ts'],
-    // Killed processes ask little of the runtime and take 40 % of the time: on Deno one file of them, with fewer kills. The plans that
-    // Postgres makes do not depend on the runtime, and on Deno a COPY stream cannot bear the notices that show them.
-    exclude: [
-      ...configDefaults.exclude,
-      ...('Deno' in globalThis ? ['test/crash/!(kills).test.ts', 'test/plans/without-statistics.test.ts'] : []),
-    ],
+    include: 'Deno' in globalThis && !isNamed ? onDeno : ALL,
     globalSetup: ['test/harness/memory.ts', 'test/harness/redis-server.ts', 'test/harness/postgres.ts'],
     setupFiles: ['test/harness/each-file.ts'],
-    reporters: ['default'],
+    reporters: ['default', new Slowest()],
     silent: 'passed-only',
     // Much of it waits: for leases, for time-outs, for other processes.
     maxWorkers: 3,

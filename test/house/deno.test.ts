@@ -1,0 +1,17 @@
+import { existsSync, globSync } from 'node:fs'
+import { expect, test } from 'vitest'
+import { NODE_ONLY, ON_DENO } from '../deno.ts'
+
+const ROOT = new URL('../../', import.meta.url)
+const names = Object.values(ON_DENO).flat()
+const folders = [...new Set(globSync('test/**/*.test.ts', { cwd: ROOT }).map(file => file.split('/')[1]!))].sort()
+
+test('each file that Deno runs exists, and is named once', () => {
+  expect(names.filter(name => !existsSync(new URL(`test/${name}.test.ts`, ROOT)))).toEqual([])
+  expect(names.filter((name, n) => names.indexOf(name) !== n)).toEqual([])
+})
+
+test('of each folder Deno runs a file, or it is said why not', () => {
+  const run = new Set(names.map(name => name.split('/')[0]!))
+  expect(folders.filter(folder => !run.has(folder))).toEqual(Object.keys(NODE_ONLY).sort())
+})
