@@ -9,7 +9,12 @@ import { type Transition, transitionsOf } from './transitions.ts'
 const ZONES = Intl.supportedValuesOf('timeZone')
 const HOUR = 3_600_000
 const DAY = 24 * HOUR
-const TRANSITIONS = ZONES.flatMap(name => transitionsOf(name))
+const EVERY = ZONES.flatMap(name => transitionsOf(name))
+/**
+ * One zone of those that change their clocks alike at the same moment: only the days around it are looked at. TEST_ZONES=all takes each zone.
+ */
+const TRANSITIONS =
+  process.env.TEST_ZONES === 'all' ? EVERY : [...new Map(EVERY.map(one => [`${one.at} ${one.before} ${one.after}`, one])).values()]
 
 const schedule = (rest: Partial<Schedule>): Schedule => ({
   timezone: 'UTC',
@@ -62,10 +67,10 @@ const instants = fc.integer({ min: Date.UTC(2020, 0), max: Date.UTC(2035, 11) })
 describe('at every transition of every zone until 2035', () => {
   test('there are some, the odd ones among them', () => {
     expect(ZONES.length).toBeGreaterThan(400)
-    expect(TRANSITIONS.length).toBeGreaterThan(2_000)
+    expect(EVERY.length).toBeGreaterThan(2_000)
     const sizes = new Set(TRANSITIONS.map(({ before, after }) => Math.abs(after - before) / 60_000))
     expect(sizes).toContain(30)
-    expect(TRANSITIONS.filter(({ zone }) => zone === 'Africa/Casablanca').length).toBeGreaterThan(10)
+    expect(EVERY.filter(({ zone }) => zone === 'Africa/Casablanca').length).toBeGreaterThan(10)
   })
 
   test('a daily report has one slot a date, two where it asks for both, and its windows adjoin', () => {
@@ -106,7 +111,7 @@ describe('at every transition of every zone until 2035', () => {
         expect(skipping).toEqual(around.map(other => ({ ...other, isSkipped: other.at === slot.at })))
         found++
       }
-    expect(found).toBeGreaterThan(1_000)
+    expect(found).toBeGreaterThan(500)
   })
 
   test('a time that comes twice has its slot at the first, or at both, the second covering what lies between', () => {
@@ -123,7 +128,7 @@ describe('at every transition of every zone until 2035', () => {
         expect(once.map(({ at }) => at)).toEqual([first.at])
         found++
       }
-    expect(found).toBeGreaterThan(1_000)
+    expect(found).toBeGreaterThan(500)
   })
 })
 
