@@ -3,7 +3,7 @@ import { transaction } from '../../store/transaction.ts'
 import { storeCustomers } from '../customers/store-customers.ts'
 import type { Environment } from '../environment.ts'
 import { foldUsers, type Unfoldable } from '../facts/fold-users.ts'
-import { readLives } from '../facts/read-lives.ts'
+import { readSettledLives } from '../facts/read-lives.ts'
 import { lockUsers } from '../users/user.ts'
 
 /** Users of one transaction. */
@@ -88,7 +88,7 @@ async function foldNumbers(
   const unmark = { name: 'unmark-users', text: UNMARK, values: [environment, locked] }
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))
-  const lives = await readLives(tx, environment, locked)
+  const lives = await readSettledLives(tx, environment, locked)
   const storing = storeCustomers(
     tx,
     environment,

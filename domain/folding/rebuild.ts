@@ -3,7 +3,7 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { foldLives } from '../facts/fold-users.ts'
-import { readLives } from '../facts/read-lives.ts'
+import { readSettledLives } from '../facts/read-lives.ts'
 import { FACT_TABLES } from '../facts/tables.ts'
 import { writeFacts } from '../facts/write.ts'
 import { FOLD_VERSION, markStored } from '../marks/mark.ts'
@@ -64,7 +64,7 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
     [],
     users.map(({ id }) => id),
   )
-  const lives = await readLives(tx, environment, numbers)
+  const lives = await readSettledLives(tx, environment, numbers)
   // Versions before 9 left posted refunds of recorded purchases out of access and sums as well, which are stored when the user is folded next.
   const refunded = lives.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))
   await markStored(

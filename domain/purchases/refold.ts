@@ -2,8 +2,11 @@ import type { Tx } from '../../store/connect.ts'
 import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
 import { mark } from '../marks/mark.ts'
+import { namedLineages } from '../subscriptions/lineage-key.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
-import { postedFacts } from '../subscriptions/posted.ts'
+import { type PostedFact, postedFacts } from '../subscriptions/posted.ts'
+import { settleOwners } from '../subscriptions/posted-owners.ts'
+import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { writeBeginnings } from '../users/beginning.ts'
@@ -12,6 +15,12 @@ import { storeDerived } from './derive.ts'
 import { emit } from './emit.ts'
 import { noticesOf } from './store-events.ts'
 import { untoldEvents } from './untold.ts'
+
+/** The posted events of the users, after it is settled who has the lineages that these and the purchases name. */
+async function settledFacts(tx: Tx, environment: Environment, users: string[], purchases: PurchaseRow[]): Promise<PostedFact[]> {
+  const facts = await postedFacts(tx, environment, users)
+  return (await settleOwners(tx, environment, namedLineages(purchases, facts))) ? postedFacts(tx, environment, users) : facts
+}
 
 /**
  * Computes and writes everything that follows from the users' facts: the access of each purchase, subscriptions, status, sums, the next
@@ -26,7 +35,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   )
   const { now, offset } = rows[0]!
   const purchases = await recordedPurchases(tx, environment, users)
-  const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
+  const subscriptions = subscriptionsOf(purchases, await settledFacts(tx, environment, users, purchases))
   const emissions = untoldEvents(purchases, subscriptions, await noticesOf(tx, purchases), now)
   // The next due time of a subscription must not count what is told here.
   for (const { purchase, told } of emissions) purchase.emitted.push(told)
