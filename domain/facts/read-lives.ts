@@ -1,7 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
-import { namedLineages } from '../subscriptions/lineage-key.ts'
 import {
   isSubscriptionFact,
   NOT_SUPERSEDED,
@@ -12,7 +11,6 @@ import {
   postedOf,
   TRANSACTION_FACTS,
 } from '../subscriptions/posted.ts'
-import { settleOwners } from '../subscriptions/posted-owners.ts'
 import { POSTED_PRICE, REFUND_FACTS } from '../subscriptions/posted-price.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
@@ -70,11 +68,4 @@ export async function readLives(tx: Tx, environment: Environment, numbers: numbe
       screens: screens.get(user.id) ?? [],
     }
   })
-}
-
-/** The same, after it is settled who has the users' lineages. */
-export async function readSettledLives(tx: Tx, environment: Environment, numbers: number[]): Promise<Life[]> {
-  const lives = await readLives(tx, environment, numbers)
-  const named = lives.flatMap(({ purchases, posted }) => namedLineages(purchases, posted))
-  return (await settleOwners(tx, environment, named)) ? readLives(tx, environment, numbers) : lives
 }

@@ -180,9 +180,11 @@ async function markChanged(tx: Tx, environment: Environment, entries: Entry[], r
   const owners = (await ownersOfRefunded(tx, environment, entries)).filter(user => !posted.has(user))
   if (owners.length > 0) await lockUsers(tx, environment, [], owners)
   for (const user of owners) posted.add(user)
-  await markStored(tx, environment, [...posted].sort())
+  const others = await ownersOfPosted(tx, environment, entries)
+  // All marks in one order, as whoever settles the lineages writes them.
+  if (others.length > 0) await markUnlocked(tx, environment, [...new Set([...posted, ...others])].sort())
+  else await markStored(tx, environment, [...posted].sort())
   await mark(tx, environment, [...rooted].filter(user => !posted.has(user)).sort())
-  await markUnlocked(tx, environment, await ownersOfPosted(tx, environment, entries))
   const seen = viewsOf(entries).map(({ user, at }) => ({ user: user!, at: Math.floor(at / 1_000_000) }))
   await markViewers(tx, environment, seen)
 }

@@ -9,8 +9,8 @@ function namedBy(entries: Entry[]): NamedLineage[] {
   const named = new Map<string, NamedLineage>()
   for (const entry of entries) {
     const { item, user, platform } = entry
-    const lineage = item.transaction?.original_transaction_id ?? item.transaction?.transaction_id
-    if (lineage === undefined || user === null || !isFact(entry) || !isSubscriptionFact({ name: item.event_name })) continue
+    const lineage = item.transaction?.original_transaction_id || item.transaction?.transaction_id
+    if (!lineage || user === null || !isFact(entry) || !isSubscriptionFact({ name: item.event_name })) continue
     const key = lineageKey(platform, lineage)
     named.set(JSON.stringify([user, key]), { user, key })
   }

@@ -2,11 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
 import { mark } from '../marks/mark.ts'
-import { namedLineages } from '../subscriptions/lineage-key.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
-import { type PostedFact, postedFacts } from '../subscriptions/posted.ts'
+import { postedFacts } from '../subscriptions/posted.ts'
 import { settleOwners } from '../subscriptions/posted-owners.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { writeBeginnings } from '../users/beginning.ts'
@@ -16,18 +14,13 @@ import { emit } from './emit.ts'
 import { noticesOf } from './store-events.ts'
 import { untoldEvents } from './untold.ts'
 
-/** The posted events of the users, after it is settled who has the lineages that these and the purchases name. */
-async function settledFacts(tx: Tx, environment: Environment, users: string[], purchases: PurchaseRow[]): Promise<PostedFact[]> {
-  const facts = await postedFacts(tx, environment, users)
-  return (await settleOwners(tx, environment, namedLineages(purchases, facts))) ? postedFacts(tx, environment, users) : facts
-}
-
 /**
  * Computes and writes everything that follows from the users' facts: the access of each purchase, subscriptions, status, sums, the next
  * change that time causes; and appends the due events to the log, except those that wait. The caller has locked the users' rows. The append is the transaction's
  * last statement. `claimed`: a purchase that a caller brings with effects; unless it is history, it shows its user live.
  */
 export async function refold(tx: Tx, environment: Environment, users: string[], claimed?: { id: string; user: string }): Promise<void> {
+  await settleOwners(tx, environment, users)
   const { rows } = await tx.query<{ now: number; offset: number }>(
     `select floor(extract(epoch from environment_now($1)) * 1000)::float8 as now, (extract(epoch from clock_offset) * 1000)::float8 as offset
      from environments where id = $1`,
@@ -35,7 +28,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   )
   const { now, offset } = rows[0]!
   const purchases = await recordedPurchases(tx, environment, users)
-  const subscriptions = subscriptionsOf(purchases, await settledFacts(tx, environment, users, purchases))
+  const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
   const emissions = untoldEvents(purchases, subscriptions, await noticesOf(tx, purchases), now)
   // The next due time of a subscription must not count what is told here.
   for (const { purchase, told } of emissions) purchase.emitted.push(told)

@@ -1,6 +1,5 @@
 import { slugsSql } from '../events/catalogue.ts'
-import { OWNER, PERIOD_FACTS, type PostedFact, SUBSCRIPTION_FACTS } from './posted.ts'
-import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
+import { OWNER, PERIOD_FACTS, SUBSCRIPTION_FACTS } from './posted.ts'
 
 /** A lineage of a user. `key`: (platform, name), as events name it. */
 export type NamedLineage = { user: string; key: string }
@@ -11,18 +10,6 @@ export const lineageKey = (platform: string | null, lineage: string): string => 
 export function namesIn(key: string): { platform: string; lineage: string } {
   const at = key.indexOf(':')
   return { platform: key.slice(0, at), lineage: key.slice(at + 1) }
-}
-
-/** The lineages that purchases and posted events of users name, each once. */
-export function namedLineages(purchases: PurchaseRow[], posted: PostedFact[]): NamedLineage[] {
-  const named = new Map<string, NamedLineage>()
-  const add = (user: string, key: string) => named.set(JSON.stringify([user, key]), { user, key })
-  for (const purchase of purchases) {
-    if (purchase.is_subscription && !purchase.is_family_shared)
-      add(purchase.user_id!, lineageKey(TARGET_PLATFORM[purchase.platform], purchase.lineage_name))
-  }
-  for (const { user_id, platform, lineage } of posted) add(user_id, lineageKey(platform, lineage))
-  return [...named.values()]
 }
 
 /** SQL: the lineage that a posted event names; null: it names no transaction. */

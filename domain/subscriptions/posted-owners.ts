@@ -5,7 +5,7 @@ import { slugsSql } from '../events/catalogue.ts'
 import { markUnlocked } from '../marks/mark.ts'
 import { eventsOfLineage, LINEAGE_KEY, type NamedLineage, namesIn, OF_LINEAGE, ownerAt, periodOfKey } from './lineage-key.ts'
 import { type Counted, ownerOf } from './owner-of.ts'
-import { OWNER, PERIOD_FACTS, STORE_OF } from './posted.ts'
+import { OWNER, PERIOD_FACTS, PLATFORM_OF, postedOf, STORE_OF, SUBSCRIPTION_FACTS } from './posted.ts'
 
 // Events of one lineage may be posted under several users. They are about one subscription, and count for the one user who has it: `lineage_owner`.
 // Whoever folds a user settles who has the user's lineages, so the order in which events are stored beside each other does not matter.
@@ -14,19 +14,33 @@ const RECORDED = (platform: string, lineage: string) => `(
     select user_id from lineages where environment = $1 and platform = ${STORE_OF(platform)} and md5(lineage) = md5(${lineage}) and lineage = ${lineage})`
 
 // Where nobody posts events of lineages, they are not looked at for each purchase.
-const OTHERS = `
-  select distinct k.key, o.owner from unnest($2::text[], $3::text[], $4::text[], $5::text[]) k(user_id, key, platform, lineage)
+const OTHERS = (named: string) => `
+  select distinct k.key, o.owner from ${named} k(user_id, key, platform, lineage)
   cross join lateral (values (${ownerAt('', 'k.key')}), (${ownerAt('desc', 'k.key')}), (${periodOfKey(OWNER, 'k.key')}),
     (${RECORDED('k.platform', 'k.lineage')})) o(owner)
   where (select 1 from events where ${OF_LINEAGE} limit 1) is not null and o.owner <> k.user_id`
 
+const OTHERS_OF_NAMED = OTHERS('unnest($2::text[], $3::text[], $4::text[], $5::text[])')
+
+const OTHERS_OF_USERS = OTHERS(`(
+    select distinct u.id, e.key, e.platform, e.lineage from unnest($2::text[]) u(id) cross join lateral (
+      select ${LINEAGE_KEY} as key, platform, coalesce(original_transaction_id, transaction_id) as lineage
+      from ${postedOf('u.id', SUBSCRIPTION_FACTS)} e) e
+    where e.key is not null
+    union
+    select u.id, l.platform || ':' || l.lineage, l.platform, l.lineage from unnest($2::text[]) u(id) cross join lateral (
+      select ${PLATFORM_OF('platform')} as platform, lineage from lineages
+      where environment = $1 and user_id >= u.id and user_id <= u.id order by user_id) l)`)
+
+type Other = { key: string; owner: string }
+
 /** The lineages that also others have, or have events of, with these users. */
-export async function otherOwners(tx: Tx, environment: Environment, named: NamedLineage[]): Promise<{ key: string; owner: string }[]> {
+export async function otherOwners(tx: Tx, environment: Environment, named: NamedLineage[]): Promise<Other[]> {
   if (named.length === 0) return []
   const names = named.map(({ key }) => namesIn(key))
-  const { rows } = await tx.query<{ key: string; owner: string }>({
+  const { rows } = await tx.query<Other>({
     name: 'other-owners',
-    text: OTHERS,
+    text: OTHERS_OF_NAMED,
     values: [
       environment,
       named.map(({ user }) => user),
@@ -79,12 +93,12 @@ async function rulesOf(tx: Tx, environment: Environment, keys: string[]): Promis
 }
 
 /**
- * Gives the posted events of the lineages to those who have them, and marks everybody for whom that changes something. False: nothing has changed. The
- * users are locked; what was read of them before is out of date when something has changed.
+ * Gives the posted events of the users' lineages to those who have them, and marks everybody for whom that changes something. The users are locked.
+ * Call it before their marks are deleted: whoever waits for another settlement must not keep that one from marking.
  */
-export async function settleOwners(tx: Tx, environment: Environment, named: NamedLineage[]): Promise<boolean> {
-  const contested = await otherOwners(tx, environment, named)
-  if (contested.length === 0) return false
+export async function settleOwners(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+  const { rows: contested } = await tx.query<Other>({ name: 'contested-lineages', text: OTHERS_OF_USERS, values: [environment, users] })
+  if (contested.length === 0) return
   // Of two who settle one lineage the later one must see what the earlier one has decided.
   await tx.query({ name: 'lock-owners', text: 'select pg_advisory_xact_lock($1, $2)', values: [LOCK.lineageOwners, environment] })
   const keys = [...new Set(contested.map(({ key }) => key))]
@@ -96,7 +110,7 @@ export async function settleOwners(tx: Tx, environment: Environment, named: Name
     const owner = recorded ?? ownerOf(of, transfers)
     return of.filter(event => event.owner !== owner).map(event => ({ ...event, former: event.owner, owner }))
   })
-  if (moved.length === 0) return false
+  if (moved.length === 0) return
   const owners = [...new Set(moved.map(({ owner }) => owner))].sort()
   const { rows } = await tx.query<{ id: string }>({ name: 'existing-owners', text: EXISTING, values: [environment, owners] })
   const existing = new Set(rows.map(({ id }) => id))
@@ -112,5 +126,4 @@ export async function settleOwners(tx: Tx, environment: Environment, named: Name
     ],
   })
   await markUnlocked(tx, environment, [...new Set(settled.flatMap(({ owner, former }) => [owner, former]))])
-  return settled.length > 0
 }

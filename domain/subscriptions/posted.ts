@@ -76,6 +76,10 @@ export const isFact = ({ item, user, purchase }: Entry): boolean =>
 export const STORE_OF = (platform: string) =>
   `case ${platform} when 'iOS' then 'app_store' when 'Android' then 'play_store' when 'Stripe' then 'stripe' when 'Paddle' then 'paddle' end`
 
+/** SQL: the platform of a store's events. */
+export const PLATFORM_OF = (store: string) =>
+  `case ${store} when 'app_store' then 'iOS' when 'play_store' then 'Android' when 'stripe' then 'Stripe' when 'paddle' then 'Paddle' end`
+
 // Without statistics a plan may take any index of the environment for as good as that of the user or of the transaction, and read all of it. Only
 // one index has the order of each of these ranges.
 
