@@ -1,12 +1,12 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import type { Entry } from '../events/entry.ts'
-import { lineageKey, type NamedLineage } from '../subscriptions/lineage-key.ts'
+import { lineageKey, type PostedLineage } from '../subscriptions/lineage-key.ts'
 import { isFact, isSubscriptionFact } from '../subscriptions/posted.ts'
 import { otherOwners } from '../subscriptions/posted-owners.ts'
 
-function namedBy(entries: Entry[]): NamedLineage[] {
-  const named = new Map<string, NamedLineage>()
+function namedBy(entries: Entry[]): PostedLineage[] {
+  const named = new Map<string, PostedLineage>()
   for (const entry of entries) {
     const { item, user, platform } = entry
     const lineage = item.transaction?.original_transaction_id || item.transaction?.transaction_id

@@ -2,7 +2,7 @@ import { slugsSql } from '../events/catalogue.ts'
 import { OWNER, PERIOD_FACTS, SUBSCRIPTION_FACTS } from './posted.ts'
 
 /** A lineage of a user. `key`: (platform, name), as events name it. */
-export type NamedLineage = { user: string; key: string }
+export type PostedLineage = { user: string; key: string }
 
 export const lineageKey = (platform: string | null, lineage: string): string => `${platform ?? ''}:${lineage}`
 

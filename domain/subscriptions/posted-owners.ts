@@ -3,8 +3,7 @@ import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import { markUnlocked } from '../marks/mark.ts'
-import { eventsOfLineage, LINEAGE_KEY, type NamedLineage, namesIn, OF_LINEAGE, ownerAt, periodOfKey } from './lineage-key.ts'
-import { type Counted, ownerOf } from './owner-of.ts'
+import { eventsOfLineage, LINEAGE_KEY, namesIn, OF_LINEAGE, ownerAt, type PostedLineage, periodOfKey } from './lineage-key.ts'
 import { OWNER, PERIOD_FACTS, PLATFORM_OF, postedOf, STORE_OF, SUBSCRIPTION_FACTS } from './posted.ts'
 
 // Events of one lineage may be posted under several users. They are about one subscription, and count for the one user who has it: `lineage_owner`.
@@ -35,7 +34,7 @@ const OTHERS_OF_USERS = OTHERS(`(
 type Other = { key: string; owner: string }
 
 /** The lineages that also others have, or have events of, with these users. */
-export async function otherOwners(tx: Tx, environment: Environment, named: NamedLineage[]): Promise<Other[]> {
+export async function otherOwners(tx: Tx, environment: Environment, named: PostedLineage[]): Promise<Other[]> {
   if (named.length === 0) return []
   const names = named.map(({ key }) => namesIn(key))
   const { rows } = await tx.query<Other>({
@@ -52,6 +51,8 @@ export async function otherOwners(tx: Tx, environment: Environment, named: Named
   return rows
 }
 
+/** A posted event of a lineage. `owner`: for whom it counts so far. `begins` in ms. */
+type Counted = { id: string; owner: string; isPeriod: boolean; begins: number }
 type Event = Counted & { key: string; partition: number; log_offset: number; user_id: string }
 
 const COLUMNS = `partition, log_offset::float8, id, user_id, ${OWNER} as owner, name in (${slugsSql(PERIOD_FACTS)}) as "isPeriod",
@@ -93,6 +94,21 @@ async function rulesOf(tx: Tx, environment: Environment, keys: string[]): Promis
 }
 
 /**
+ * Who has a lineage: the user of its first period that was posted; where the transfer policy moves it, the user of each period since that begins after all
+ * periods before. An older one, of history that is posted late, moves nothing. `events`: in the order in which they were posted. What was settled
+ * before has one owner, so the policy decides about new events alone.
+ */
+function lineageOwner(events: readonly Counted[], transfers: boolean): string {
+  const periods = events.filter(({ isPeriod }) => isPeriod)
+  let { owner, begins: newest } = periods[0] ?? events[0]!
+  for (const period of periods) {
+    if (transfers && period.begins > newest) owner = period.owner
+    newest = Math.max(newest, period.begins)
+  }
+  return owner
+}
+
+/**
  * Gives the posted events of the users' lineages to those who have them, and marks everybody for whom that changes something. The users are locked.
  * Call it before their marks are deleted: whoever waits for another settlement must not keep that one from marking.
  */
@@ -107,7 +123,7 @@ export async function settleOwners(tx: Tx, environment: Environment, users: stri
   const rules = await rulesOf(tx, environment, [...byLineage.keys()])
   const moved = [...byLineage].flatMap(([key, of]) => {
     const { recorded, transfers } = rules.get(key)!
-    const owner = recorded ?? ownerOf(of, transfers)
+    const owner = recorded ?? lineageOwner(of, transfers)
     return of.filter(event => event.owner !== owner).map(event => ({ ...event, former: event.owner, owner }))
   })
   if (moved.length === 0) return
