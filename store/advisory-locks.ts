@@ -17,6 +17,7 @@ export const LOCK = {
   storeSweep: 4_114,
   appUser: 4_115,
   screenEvents: 4_116,
+  lineageOwners: 4_117,
   compaction: 4_130,
   alerts: 4_140,
   channels: 4_141,

@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { NOT_SUPERSEDED, postedOf, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
+import { NOT_SUPERSEDED, OWNER_OF, postedOf, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
 import { postedBack } from '../subscriptions/posted-refunds.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
@@ -38,7 +38,7 @@ const POSTED_REFUNDS = `
         sum(-e.price_usd) as back_usd
       from ${postedOf('k.user_id', REFUND_FACTS)} e left join lateral (
         select b.price, b.price_usd, b.currency, ${DAY('b')} as day from events b
-        where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and b.user_id = e.user_id
+        where b.environment = $1 and b.transaction_key = coalesce(e.platform, '') || ':' || e.transaction_id and ${OWNER_OF('b')} = ${OWNER_OF('e')}
           and b.purchase is null limit 1) t on true
       cross join lateral (select case when t.currency is null or t.currency = e.currency then e.price
         else round(e.price * coalesce(currency_factor(e.currency, t.day, t.currency), 0), 6) end as price) f

@@ -8,6 +8,7 @@ import { notFound } from '../refusal.ts'
 import { eraseLanes } from '../store-inbox/lanes.ts'
 import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
 import type { Store } from '../subscriptions/purchase.ts'
+import { releaseLineages } from '../subscriptions/release-lineages.ts'
 import { SUBSCRIPTION_DUE } from '../subscriptions/store.ts'
 import { lockIngestion } from '../users/user.ts'
 import { eraseJobs } from './erase-jobs.ts'
@@ -90,6 +91,7 @@ export async function eraseCustomer(tx: Tx, environment: Environment, user: stri
   await eraseFromExports(tx, environment, user, pseudonym)
   // For the same reason: the events name the user's devices.
   await eraseFromViews(tx, environment, user, secrets)
+  await releaseLineages(tx, environment, user)
   for (const statement of ERASE) await tx.query(statement, [environment, user])
   const { rows: identities } = await tx.query<{ id: string }>(IDENTITIES, [environment, user])
   const named = identities.map(({ id }) => id)

@@ -1,5 +1,5 @@
 import { slugsSql } from '../events/catalogue.ts'
-import { LINEAGE_OF, POSTED_FACTS, STORE_OF } from '../subscriptions/posted.ts'
+import { LINEAGE_OF, OWNER_OF, POSTED_FACTS, STORE_OF } from '../subscriptions/posted.ts'
 import { isMember, plain, setting, USERS_OF_PART, USERS_ORDER } from './part-range.ts'
 import { platformOfStore } from './state-columns.ts'
 
@@ -35,7 +35,8 @@ export const SUBSCRIPTIONS_FROM = `
     order by q.is_last desc, q.purchased_at desc, q.id desc limit 1) p on true
   left join lateral (
     select e.product_id from events e
-    where p.id is null and e.environment = u.environment and e.user_id = u.id and e.purchase is null and e.name in (${slugsSql(POSTED_FACTS)})
+    where p.id is null and e.environment = u.environment and ${OWNER_OF('e')} = u.id and e.user_id is not null and e.purchase is null
+      and e.name in (${slugsSql(POSTED_FACTS)})
       and coalesce(e.platform, '') = s.platform and e.product_id is not null
       and s.lineage in (${LINEAGE_OF}, ${LINEAGE_OF} || ':' || e.product_id)
     order by e.happened_at desc, e.id desc limit 1) e on true

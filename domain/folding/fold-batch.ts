@@ -4,6 +4,7 @@ import { storeCustomers } from '../customers/store-customers.ts'
 import type { Environment } from '../environment.ts'
 import { foldUsers, type Unfoldable } from '../facts/fold-users.ts'
 import { readLives } from '../facts/read-lives.ts'
+import { settleOwners } from '../subscriptions/posted-owners.ts'
 import { lockUsers } from '../users/user.ts'
 
 /** Users of one transaction. */
@@ -83,8 +84,14 @@ async function foldNumbers(
 ): Promise<Pick<FoldedBatch, 'folded' | 'failed'>> {
   if (numbers.length === 0) return { folded: 0, failed: [] }
   const { rows: marked } = await tx.query<Marked>({ name: 'marked-users', text: NAMED, values: [environment, numbers] })
-  const locked = (await lockMarked(tx, environment, marked, waits)).map(({ no }) => no)
-  if (locked.length === 0) return { folded: 0, failed: [] }
+  const lockedUsers = await lockMarked(tx, environment, marked, waits)
+  if (lockedUsers.length === 0) return { folded: 0, failed: [] }
+  await settleOwners(
+    tx,
+    environment,
+    lockedUsers.flatMap(({ id }) => id ?? []),
+  )
+  const locked = lockedUsers.map(({ no }) => no)
   const unmark = { name: 'unmark-users', text: UNMARK, values: [environment, locked] }
   const { rows: unmarked } = await tx.query<{ no: number; sums: boolean }>(unmark)
   const stored = new Set(unmarked.flatMap(({ no, sums }) => (sums ? [no] : [])))

@@ -7,6 +7,7 @@ import { readLives } from '../facts/read-lives.ts'
 import { FACT_TABLES } from '../facts/tables.ts'
 import { writeFacts } from '../facts/write.ts'
 import { FOLD_VERSION, markStored } from '../marks/mark.ts'
+import { settleOwners } from '../subscriptions/posted-owners.ts'
 import { lockUsers } from '../users/user.ts'
 import { compareGenerations, type TableDifference } from './compare-generations.ts'
 import { setUsersAside } from './fold-batch.ts'
@@ -58,12 +59,10 @@ async function step(tx: Tx, environment: Environment, atOnce: number): Promise<S
   })
   if (users.length === 0) return { isTaken: false, folded: 0 }
   const numbers = users.map(({ no }) => no)
-  await lockUsers(
-    tx,
-    environment,
-    [],
-    users.map(({ id }) => id),
-  )
+  const ids = users.map(({ id }) => id)
+  await lockUsers(tx, environment, [], ids)
+  // Versions before 10 counted events of one lineage for each user with whom they were posted.
+  await settleOwners(tx, environment, ids)
   const lives = await readLives(tx, environment, numbers)
   // Versions before 9 left posted refunds of recorded purchases out of access and sums as well, which are stored when the user is folded next.
   const refunded = lives.filter(({ purchases }) => purchases.some(({ posted_back }) => posted_back.length > 0))

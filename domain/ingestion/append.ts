@@ -10,12 +10,13 @@ import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTra
 import { appendEntries } from '../events/write.ts'
 import { isScreenEvent } from '../facts/read-lives.ts'
 import { HISTORY_MS } from '../limits.ts'
-import { mark, markStored, markViewers } from '../marks/mark.ts'
+import { mark, markStored, markUnlocked, markViewers } from '../marks/mark.ts'
 import { claimNamed, type NamedUser } from '../purchases/claim-named.ts'
 import { isFact } from '../subscriptions/posted.ts'
 import { micros } from '../time/instant.ts'
 import { moveBeginning } from '../users/beginning.ts'
 import { createIdentifiedUsers, lockUsers, type NewIdentity } from '../users/user.ts'
+import { ownersOfPosted } from './lineage-owners.ts'
 import { findDurations } from './period-end.ts'
 import { findUnmatched, ownersOfRefunded } from './unmatched-refunds.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
@@ -179,7 +180,10 @@ async function markChanged(tx: Tx, environment: Environment, entries: Entry[], r
   const owners = (await ownersOfRefunded(tx, environment, entries)).filter(user => !posted.has(user))
   if (owners.length > 0) await lockUsers(tx, environment, [], owners)
   for (const user of owners) posted.add(user)
-  await markStored(tx, environment, [...posted].sort())
+  const others = await ownersOfPosted(tx, environment, entries)
+  // All marks in one order, as whoever settles the lineages writes them.
+  if (others.length > 0) await markUnlocked(tx, environment, [...new Set([...posted, ...others])].sort())
+  else await markStored(tx, environment, [...posted].sort())
   await mark(tx, environment, [...rooted].filter(user => !posted.has(user)).sort())
   const seen = viewsOf(entries).map(({ user, at }) => ({ user: user!, at: Math.floor(at / 1_000_000) }))
   await markViewers(tx, environment, seen)

@@ -1,6 +1,8 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
+import { eventsOfLineage, LINEAGE_KEY } from '../subscriptions/lineage-key.ts'
 import { beginsPeriod, isFact, LINEAGE_OF, PERIOD_FACTS, postedOf, STORE_OF } from '../subscriptions/posted.ts'
 import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
 
@@ -12,14 +14,14 @@ const isRefund = (entry: Entry): boolean => isFact(entry) && refunds.has(entry.i
 const lineageOf = ({ item: { transaction, product_id } }: Entry): string =>
   transaction?.original_transaction_id ?? transaction?.transaction_id ?? (product_id === undefined ? '' : `product ${product_id}`)
 
-/** Whether the refund is about what another item of its batch begins: by its transaction, without one by its lineage. */
+/** Whether the refund is about what another item of its batch begins: by its transaction, without one by its lineage. A lineage has one owner. */
 const isOf =
   (refund: Entry) =>
   (begun: Entry): boolean => {
-    if (begun.user !== refund.user) return false
-    const named = refund.item.transaction?.transaction_id
-    if (named !== undefined) return begun.transactionKey === `${refund.platform ?? ''}:${named}`
     const isPeriod = beginsPeriod({ name: begun.item.event_name })
+    const { transaction_id: named, original_transaction_id: original } = refund.item.transaction ?? {}
+    if (begun.user !== refund.user && !(isPeriod && (named ?? original) !== undefined)) return false
+    if (named !== undefined) return begun.transactionKey === `${refund.platform ?? ''}:${named}`
     return isPeriod && begun.platform === refund.platform && lineageOf(begun) === lineageOf(refund)
   }
 
@@ -29,8 +31,11 @@ const UNKNOWN = `
   where case when k.transaction is null then (
       select 1 from ${postedOf('k.user_id', PERIOD_FACTS)} e
       where e.platform is not distinct from k.platform and ${LINEAGE_OF} = k.lineage limit 1) is null
+      and (select 1 from ${eventsOfLineage("coalesce(k.platform, '') || ':' || k.lineage")} and name in (${slugsSql(PERIOD_FACTS)})
+        order by ${LINEAGE_KEY} limit 1) is null
     else (
-      select user_id from events where environment = $1 and transaction_key >= coalesce(k.platform, '') || ':' || k.transaction
+      select case when name in (${slugsSql(PERIOD_FACTS)}) then k.user_id else user_id end from events
+      where environment = $1 and transaction_key >= coalesce(k.platform, '') || ':' || k.transaction
         and transaction_key <= coalesce(k.platform, '') || ':' || k.transaction order by transaction_key limit 1) is distinct from k.user_id
       and (
       select 1 from purchases where environment = $1 and platform = ${STORE_OF('k.platform')}

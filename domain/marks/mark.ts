@@ -7,7 +7,7 @@ import type { Environment } from '../environment.ts'
 // mark that the fold does not delete.
 
 /** By the rules of this version facts are folded (`factsOf`). Facts of another version are folded anew. */
-export const FOLD_VERSION = 9
+export const FOLD_VERSION = 10
 
 /** Announces that users of an environment were marked. The payload is the environment. */
 export const FACTS_CHANNEL = 'facts'
@@ -52,6 +52,17 @@ const MARK_STORED = `insert into stale_users (environment, user_no, sums)
 export async function markStored(tx: Tx, environment: Environment, users: string[]): Promise<void> {
   if (users.length === 0) return
   await tx.query({ name: 'mark-stored', text: MARK_STORED, values: [environment, users] })
+  announceMarks(tx, environment)
+}
+
+// A fold of the user may have deleted a mark and not committed yet. This statement waits for it, other than one that leaves a mark as it is.
+const MARK_UNLOCKED = `insert into stale_users (environment, user_no, sums)
+  select $1, u.no, true from ${NUMBERS} order by u.no on conflict (environment, user_no) do update set sums = true`
+
+/** The same for users whom the caller has not locked, because another user's events have become theirs or are theirs no longer. */
+export async function markUnlocked(tx: Tx, environment: Environment, users: string[]): Promise<void> {
+  if (users.length === 0) return
+  await tx.query({ name: 'mark-unlocked', text: MARK_UNLOCKED, values: [environment, users] })
   announceMarks(tx, environment)
 }
 

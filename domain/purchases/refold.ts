@@ -4,6 +4,7 @@ import type { Environment } from '../environment.ts'
 import { mark } from '../marks/mark.ts'
 import { subscriptionsOf } from '../subscriptions/lineages.ts'
 import { postedFacts } from '../subscriptions/posted.ts'
+import { settleOwners } from '../subscriptions/posted-owners.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
 import { writeBeginnings } from '../users/beginning.ts'
@@ -19,6 +20,7 @@ import { untoldEvents } from './untold.ts'
  * last statement. `claimed`: a purchase that a caller brings with effects; unless it is history, it shows its user live.
  */
 export async function refold(tx: Tx, environment: Environment, users: string[], claimed?: { id: string; user: string }): Promise<void> {
+  await settleOwners(tx, environment, users)
   const { rows } = await tx.query<{ now: number; offset: number }>(
     `select floor(extract(epoch from environment_now($1)) * 1000)::float8 as now, (extract(epoch from clock_offset) * 1000)::float8 as offset
      from environments where id = $1`,

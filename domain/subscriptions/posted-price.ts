@@ -17,7 +17,7 @@ export const REFUNDS_OF_TRANSACTION = (transaction: string): string => {
 const REFUNDED = `(select round(e.price * case when b.currency = e.currency then 1
     else coalesce(currency_factor(e.currency, (coalesce(b.transaction_date, b.happened_at) at time zone 'UTC')::date, b.currency), 0) end, 6)
   from events b where b.environment = $1 and b.transaction_key >= coalesce(e.platform, '') || ':' || e.transaction_id
-    and b.transaction_key <= coalesce(e.platform, '') || ':' || e.transaction_id and b.user_id = e.user_id and b.currency is not null
+    and b.transaction_key <= coalesce(e.platform, '') || ':' || e.transaction_id and coalesce(b.lineage_owner, b.user_id) = coalesce(e.lineage_owner, e.user_id) and b.currency is not null
   order by b.transaction_key limit 1)`
 
 /** SQL: the price of the event `e`; of a refund, in the currency of its charge. */

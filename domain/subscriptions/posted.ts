@@ -5,7 +5,7 @@ import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
 import { POSTED_PRICE, REFUND_FACTS } from './posted-price.ts'
 
-/** A posted catalogue event about a subscription; times in ms. */
+/** A posted catalogue event about a subscription; times in ms. `user_id`: who has its lineage. */
 export type PostedFact = {
   user_id: string
   platform: string | null
@@ -41,7 +41,7 @@ const BEGINS = new Set<string>(PERIOD_FACTS)
 export const beginsPeriod = ({ name }: { name: string }): boolean => BEGINS.has(name)
 
 /** Names of the events about a subscription's periods. */
-const SUBSCRIPTION_FACTS = [
+export const SUBSCRIPTION_FACTS = [
   'trial_started',
   'trial_converted',
   'trial_canceled',
@@ -76,13 +76,21 @@ export const isFact = ({ item, user, purchase }: Entry): boolean =>
 export const STORE_OF = (platform: string) =>
   `case ${platform} when 'iOS' then 'app_store' when 'Android' then 'play_store' when 'Stripe' then 'stripe' when 'Paddle' then 'paddle' end`
 
+/** SQL: the platform of a store's events. */
+export const PLATFORM_OF = (store: string) =>
+  `case ${store} when 'app_store' then 'iOS' when 'play_store' then 'Android' when 'stripe' then 'Stripe' when 'paddle' then 'Paddle' end`
+
 // Without statistics a plan may take any index of the environment for as good as that of the user or of the transaction, and read all of it. Only
 // one index has the order of each of these ranges.
 
-/** SQL: the posted events of a user with one of these names. */
+/** SQL: the user who has the lineage of a posted event (`settleOwners`). Mostly the user who is named with it. */
+export const OWNER = 'coalesce(lineage_owner, user_id)'
+export const OWNER_OF = (event: string): string => `coalesce(${event}.lineage_owner, ${event}.user_id)`
+
+/** SQL: the posted events of a user's lineages with one of these names, and those of no lineage. */
 export const postedOf = (user: string, names: readonly string[]): string =>
-  `(select * from events where environment = $1 and user_id >= ${user} and user_id <= ${user} and purchase is null
-      and name in (${slugsSql(names)}) order by user_id, happened_at)`
+  `(select * from events where environment = $1 and ${OWNER} >= ${user} and ${OWNER} <= ${user} and purchase is null and user_id is not null
+      and name in (${slugsSql(names)}) order by ${OWNER}, happened_at)`
 
 /** SQL: whether no recorded purchase has the same (platform, transaction id) as the event `e`. If one has, only the purchase counts. */
 export const NOT_SUPERSEDED = `((select 1 from purchases where environment = $1 limit 1) is null or (
@@ -96,7 +104,7 @@ const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float
 export const LINEAGE_OF = `coalesce(e.original_transaction_id, e.transaction_id, 'product ' || e.product_id, '')`
 
 /** The columns of a `PostedFact`, of the event `e`; its amount as a text. */
-export const POSTED_COLUMNS = `e.user_id, e.platform, ${LINEAGE_OF} as lineage,
+export const POSTED_COLUMNS = `${OWNER_OF('e')} as user_id, e.platform, ${LINEAGE_OF} as lineage,
   e.product_id as product, e.name,
   ${epoch('e.happened_at')} as at, ${epoch('coalesce(e.transaction_date, e.happened_at)')} as begins,
   ${epoch('e.transaction_expires_at')} as expires, ${epoch('e.grace_period_expires_at')} as grace, e.transaction_id as transaction,

@@ -5916,7 +5916,7 @@ export interface components {
             /** @example 2000000987654321 */
             transaction_id?: string;
             /**
-             * @description Names the line of periods that belong together.
+             * @description Names the line of periods that belong together: one subscription of one user, also where several users are named. The transfer policy of the project decides whose.
              * @example 2000000123456789
              */
             original_transaction_id?: string;

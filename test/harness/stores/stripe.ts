@@ -82,6 +82,10 @@ export async function stripeServer(): Promise<StripeServer> {
     lines: innerList(invoice.lines.data),
     payments: innerList([...state.invoicePayments.values()].filter(payment => payment.invoice === invoice.id)),
   })
+  const withDiscountIds = (invoice: Stripe.Invoice) => ({
+    ...invoice,
+    discounts: (invoice.discounts ?? []).map(one => (typeof one === 'string' ? one : one.id)),
+  })
   const refundsOf = (charge: string) => [...state.refunds.values()].filter(refund => refund.charge === charge)
   const shownCharge = (charge: Stripe.Charge): Stripe.Charge => ({ ...charge, refunds: innerList(refundsOf(charge.id)) })
 
@@ -113,7 +117,8 @@ export async function stripeServer(): Promise<StripeServer> {
         return listOf(state.subscriptions.get(by('subscription')!)?.items.data.toReversed() ?? [], asked)
       case 'invoices': {
         const of = [...state.invoices.values()].filter(({ parent }) => parent?.subscription_details?.subscription === by('subscription'))
-        return listOf(of.map(shownInvoice), asked)
+        const isExpanded = [...query.values()].includes('data.discounts.source.coupon')
+        return listOf(of.map(shownInvoice).map(isExpanded ? invoice => invoice : withDiscountIds), asked)
       }
       case 'invoice_payments': {
         const intent = by('payment[payment_intent]')

@@ -4,7 +4,8 @@ import type { KnownInvoice, KnownSubscription } from './ask-subscription.ts'
 /**
  * What a paid invoice charges for one item and one time. Times in seconds; `price` in the smallest unit. `isProration`: for the rest of a period, after a
  * change. `isRegular`: the one period of the item that the invoice is there for. `key`: its name within the invoice. `undiscounted`: the amounts of the
- * lines alone, without discounts and the tax that comes on top. `planPrice`: the id of the price of the plan.
+ * lines alone, without discounts and the tax that comes on top. `planPrice`: the id of the price of the plan. `isDiscountedOnce`: what is discounted is so in this
+ * invoice alone.
  */
 export type ChargedPeriod = {
   key: string
@@ -18,6 +19,7 @@ export type ChargedPeriod = {
   quantity: number
   isProration: boolean
   isRegular: boolean
+  isDiscountedOnce: boolean
   of: KnownInvoice
 }
 
@@ -37,6 +39,20 @@ export const linePrice = ({ amount, discount_amounts, taxes }: Stripe.InvoiceLin
 const priceIdOf = ({ pricing }: Stripe.InvoiceLineItem): string | undefined => {
   const price = pricing?.price_details?.price
   return typeof price === 'string' ? price : price?.id
+}
+
+/** Whether every discount of the line is by a coupon for one invoice. Stripe names the discount of a line by its id and has it with the invoice. */
+function isDiscountedOnce({ discount_amounts }: Stripe.InvoiceLineItem, { discounts }: Stripe.Invoice): boolean {
+  const once = new Set(
+    (discounts ?? []).flatMap(discount => {
+      if (typeof discount === 'string' || discount.deleted) return []
+      const { coupon } = discount.source
+      return coupon && typeof coupon !== 'string' && coupon.duration === 'once' ? [discount.id] : []
+    }),
+  )
+  return (discount_amounts ?? []).every(
+    ({ amount, discount }) => amount === 0 || once.has(typeof discount === 'string' ? discount : discount.id),
+  )
 }
 
 type ItemLine = { item: string; product: string; isProration: boolean }
@@ -91,9 +107,11 @@ function ofInvoice(known: KnownSubscription, of: KnownInvoice, named: ReadonlyMa
     if (group) {
       group.price += price
       group.undiscounted += undiscounted
+      group.isDiscountedOnce &&= isDiscountedOnce(line, of.invoice)
     } else {
       const planPrice = priceIdOf(line)
-      groups.set(key, { ...found, key, begins, ends, price, undiscounted, planPrice, quantity: line.quantity ?? 1, isRegular: false, of })
+      const said = { price, undiscounted, planPrice, quantity: line.quantity ?? 1, isDiscountedOnce: isDiscountedOnce(line, of.invoice) }
+      groups.set(key, { ...found, ...said, key, begins, ends, isRegular: false, of })
     }
   }
   const periods = [...groups.values()].filter(({ price, begins, ends }) => price >= 0n && ends > begins)

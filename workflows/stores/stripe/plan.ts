@@ -7,7 +7,7 @@ import { stripeAmount } from './money.ts'
 const DAY_SECONDS = 86_400
 const DAYS_OF: Record<string, number> = { day: 1, week: 7, month: 30, year: 365 }
 
-const daysOf = ({ begins, ends }: ChargedPeriod): number => Math.max(1, Math.round((ends - begins) / DAY_SECONDS))
+const daysOf = ({ begins, ends }: Pick<ChargedPeriod, 'begins' | 'ends'>): number => Math.max(1, Math.round((ends - begins) / DAY_SECONDS))
 
 /** What the plan costs for the quantity, in the smallest unit, before discounts and the tax that comes on top; undefined: not known. */
 function listed({ items }: KnownSubscription, { planPrice, quantity }: ChargedPeriod): { units: bigint; days: number } | undefined {
@@ -26,10 +26,19 @@ function chargedWhole({ periods }: Charged, { planPrice, quantity, item }: Charg
   return whole && { units: (whole.undiscounted * BigInt(quantity)) / BigInt(whole.quantity), days: daysOf(whole) }
 }
 
-/** The plan of a period that is prorated, or that a change cuts: its full price, as it is discounted and taxed in the period, and its length. */
+/** The plan of what one invoice alone gives for nothing: the price of its lines, without the tax that comes on top. What is free for longer recurs for 0. */
+function freeOnce({ undiscounted, isProration, isDiscountedOnce, ...times }: ChargedPeriod, currency: string): Plan | null {
+  if (isProration || !isDiscountedOnce || undiscounted <= 0n) return null
+  return { price: stripeAmount(undiscounted, currency), days: daysOf(times) }
+}
+
+/**
+ * The plan of a period that is prorated, or that a change cuts: its full price, as it is discounted and taxed in the period, and its length. Or of one that
+ * is free once.
+ */
 export function stripePlan(known: KnownSubscription, period: LineagePeriod, charged: Charged, currency: string): Plan | null {
   const { price, undiscounted, isProration, endsAt, ends } = period
-  if (price <= 0n) return null
+  if (price <= 0n) return freeOnce(period, currency)
   if (!isProration) return endsAt < ends ? { price: stripeAmount(price, currency), days: daysOf(period) } : null
   const plan = listed(known, period) ?? chargedWhole(charged, period)
   if (!plan || plan.units <= 0n || undiscounted <= 0n) return null

@@ -1967,7 +1967,7 @@ export type EventInput = {
 export type EventTransactionInput = {
     transaction_id?: string;
     /**
-     * Names the line of periods that belong together.
+     * Names the line of periods that belong together: one subscription of one user, also where several users are named. The transfer policy of the project decides whose.
      */
     original_transaction_id?: string;
     transaction_date?: string;

@@ -1,0 +1,24 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import type { Entry } from '../events/entry.ts'
+import { lineageKey, type PostedLineage } from '../subscriptions/lineage-key.ts'
+import { isFact, isSubscriptionFact } from '../subscriptions/posted.ts'
+import { otherOwners } from '../subscriptions/posted-owners.ts'
+
+function namedBy(entries: Entry[]): PostedLineage[] {
+  const named = new Map<string, PostedLineage>()
+  for (const entry of entries) {
+    const { item, user, platform } = entry
+    const lineage = item.transaction?.original_transaction_id || item.transaction?.transaction_id
+    if (!lineage || user === null || !isFact(entry) || !isSubscriptionFact({ name: item.event_name })) continue
+    const key = lineageKey(platform, lineage)
+    named.set(JSON.stringify([user, key]), { user, key })
+  }
+  return [...named.values()]
+}
+
+/** The users whose subscriptions events of the entries are about, though they name other users. Settled when one of them is folded. */
+export async function ownersOfPosted(tx: Tx, environment: Environment, entries: Entry[]): Promise<string[]> {
+  const others = await otherOwners(tx, environment, namedBy(entries))
+  return [...new Set(others.map(({ owner }) => owner))].sort()
+}

@@ -1,0 +1,28 @@
+import type { Tx } from '../../store/connect.ts'
+import type { Environment } from '../environment.ts'
+import { slugsSql } from '../events/catalogue.ts'
+import { markUnlocked } from '../marks/mark.ts'
+import { OWNER, POSTED_FACTS } from './posted.ts'
+
+const FACTS = `environment = $1 and purchase is null and user_id is not null and name in (${slugsSql(POSTED_FACTS)})`
+
+const RELEASE = `
+  with released as (
+    update events set lineage_owner = null where ${FACTS} and ${OWNER} = $2 and user_id <> $2 returning user_id
+  )
+  select user_id as user from released
+  union
+  select lineage_owner from events where environment = $1 and user_id = $2 and lineage_owner is not null`
+
+/**
+ * Before a user is erased: what others have posted of the user's lineages is theirs again, and they and those who have the user's events are marked. The
+ * user's row is locked.
+ */
+export async function releaseLineages(tx: Tx, environment: Environment, user: string): Promise<void> {
+  const { rows } = await tx.query<{ user: string }>({ name: 'release-lineages', text: RELEASE, values: [environment, user] })
+  await markUnlocked(
+    tx,
+    environment,
+    rows.map(row => row.user),
+  )
+}

@@ -1,0 +1,63 @@
+import type Stripe from 'stripe'
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { type ReachedStores, startStores } from '../../harness/stores/reached-stores.ts'
+import { stripeStory } from '../../harness/stores/stripe-story.ts'
+
+// A month within a paid subscription that a coupon makes free: MRR is that of the plan if the coupon is for this invoice alone.
+
+const DAY = 86_400_000
+let stores: ReachedStores
+beforeAll(async () => {
+  stores = await startStores()
+})
+afterAll(() => stores.stop())
+beforeEach(() => stores.begin())
+
+const couponOf = (duration: Stripe.Coupon.Duration, id = 'di_1') =>
+  ({ id, object: 'discount', source: { type: 'coupon', coupon: { id: 'free', object: 'coupon', duration } } }) as unknown as Stripe.Discount
+
+/** The last days of the charts: while the first month is paid, and in the free month. */
+async function chartOf(code: string, key: string): Promise<Record<string, number[]>> {
+  const to = Math.floor(Date.now() / 1000)
+  const { body, status, text } = await stores.api.call('GET', `/v4/analytics/charts/${code}?from=${to - 20 * 86_400}&to=${to}&unit=day`, {
+    key,
+  })
+  expect(status, text).toBe(200)
+  return Object.fromEntries(
+    body.series.map(({ label, data }: { label: string; data: { value: number }[] }) => [label, data.map(({ value }) => value)]),
+  )
+}
+
+test.each<[string, discounts: Stripe.Discount[], discounted: string[], mrr: number]>([
+  ['for one invoice', [couponOf('once')], ['di_1'], 10],
+  ['for one invoice, twice', [couponOf('once'), couponOf('once', 'di_2')], ['di_1', 'di_2'], 10],
+  ['for ever', [couponOf('forever')], ['di_1'], 0],
+  ['for some months', [couponOf('repeating')], ['di_1'], 0],
+  ['for one invoice, and another one for ever', [couponOf('once'), couponOf('forever', 'di_2')], ['di_1', 'di_2'], 0],
+  ['that the invoice does not name', [], ['di_1'], 0],
+])('a coupon %s', async (_, discounts, discounted, mrr) => {
+  await stores.connectStripe()
+  const { id: userId } = await stores.user()
+  const story = stripeStory(stores.stripe, { userId, items: [{ id: 'si_1', product: 'prod_basic', amount: 1000 }] })
+  story.subscribe(Date.now() - 40 * DAY)
+  story.draft()
+  const { lines } = story.latest()
+  const discount_amounts = discounted.map(discount => ({ amount: 1000 / discounted.length, discount }))
+  story.setInvoice(story.latest(), {
+    ...{ amount_due: 0, total: 0, discounts },
+    lines: { ...lines, data: lines.data.map(line => ({ ...line, discount_amounts })) },
+  })
+  expect(await stores.pushStripe(story.pay(Date.now() - 10 * DAY).body)).toBe(200)
+  await stores.settled()
+  const { secret } = stores.project
+  const figures = (await chartOf('mrr', secret)).MRR!
+  expect([figures[0], figures.at(-1)]).toEqual([10, mrr])
+  expect(mrr === 0 || figures.every(value => value === 10)).toBe(true)
+  const movement = await chartOf('paid-subscriptions-movement', secret)
+  expect(movement.Churned?.filter(Boolean) ?? []).toEqual([])
+  expect(
+    Object.values(await chartOf('sales', secret))
+      .flat()
+      .filter(Boolean),
+  ).toEqual([])
+})
