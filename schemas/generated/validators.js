@@ -9,9 +9,9 @@ var __commonJS = (cb, mod) => function __require() {
   }
 };
 
-// node_modules/ajv/dist/runtime/ucs2length.js
+// ../main/node_modules/ajv/dist/runtime/ucs2length.js
 var require_ucs2length = __commonJS({
-  "node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/ucs2length.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     function ucs2length(str) {
@@ -35,9 +35,9 @@ var require_ucs2length = __commonJS({
   }
 });
 
-// node_modules/fast-deep-equal/index.js
+// ../main/node_modules/fast-deep-equal/index.js
 var require_fast_deep_equal = __commonJS({
-  "node_modules/fast-deep-equal/index.js"(exports, module) {
+  "../main/node_modules/fast-deep-equal/index.js"(exports, module) {
     "use strict";
     module.exports = function equal(a, b) {
       if (a === b) return true;
@@ -70,9 +70,9 @@ var require_fast_deep_equal = __commonJS({
   }
 });
 
-// node_modules/ajv/dist/runtime/equal.js
+// ../main/node_modules/ajv/dist/runtime/equal.js
 var require_equal = __commonJS({
-  "node_modules/ajv/dist/runtime/equal.js"(exports) {
+  "../main/node_modules/ajv/dist/runtime/equal.js"(exports) {
     "use strict";
     Object.defineProperty(exports, "__esModule", { value: true });
     var equal = require_fast_deep_equal();
@@ -54842,7 +54842,7 @@ var pattern203 = new RegExp("^/v4/integrations/.+/deliveries$", "u");
 var schema547 = { "type": "object", "required": ["object", "id", "url", "integration_id", "event_id", "event_name", "user_id", "source", "run_id", "status", "reason", "attempt_count", "attempts", "next_attempt_at", "delivered_at", "created_at"], "additionalProperties": false, "properties": { "object": { "type": "string", "enum": ["integration_delivery"] }, "id": { "type": "string", "minLength": 1 }, "url": { "type": "string", "pattern": "^/v4/integrations/.+/deliveries/.+$", "x-hint": "a path such as /v4/integrations/a1/deliveries/a1" }, "integration_id": { "type": "string", "minLength": 1 }, "event_id": { "type": "string", "minLength": 1 }, "event_name": { "type": "string", "minLength": 1 }, "user_id": { "type": ["string", "null"] }, "source": { "type": "string", "enum": ["event", "automation"] }, "run_id": { "type": ["string", "null"] }, "status": { "$ref": "answer:IntegrationDeliveryStatus" }, "reason": { "type": ["string", "null"], "enum": ["exhausted", "gone", "rejected", "expired", "integration_deleted", "run_cancelled", null] }, "attempt_count": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "attempts": { "type": "array", "maxItems": 20, "items": { "$ref": "answer:DeliveryAttempt" } }, "next_attempt_at": { "$ref": "answer:NullableTime" }, "delivered_at": { "$ref": "answer:NullableTime" }, "created_at": { "$ref": "answer:Time" } }, "$id": "answer:IntegrationDelivery" };
 var schema548 = { "type": "string", "enum": ["pending", "retrying", "held", "delivered", "failed"], "$id": "answer:IntegrationDeliveryStatus" };
 var pattern204 = new RegExp("^/v4/integrations/.+/deliveries/.+$", "u");
-var schema549 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": "integer", "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
+var schema549 = { "type": "object", "required": ["number", "started_at", "duration_ms", "http_status", "error", "response"], "additionalProperties": false, "properties": { "number": { "type": "integer", "minimum": 1, "maximum": 9007199254740991 }, "started_at": { "$ref": "answer:Time" }, "duration_ms": { "type": ["integer", "null"], "minimum": 0, "maximum": 9007199254740991 }, "http_status": { "type": ["integer", "null"], "minimum": -9007199254740991, "maximum": 9007199254740991 }, "error": { "type": ["string", "null"] }, "response": { "type": ["string", "null"] } }, "$id": "answer:DeliveryAttempt" };
 function validate312(data, { instancePath = "", parentData, parentDataProperty, rootData = data } = {}) {
   ;
   let vErrors = null;
@@ -54978,8 +54978,8 @@ function validate312(data, { instancePath = "", parentData, parentDataProperty, 
     }
     if (data.duration_ms !== void 0) {
       let data2 = data.duration_ms;
-      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2))) {
-        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: "integer" } };
+      if (!(typeof data2 == "number" && (!(data2 % 1) && !isNaN(data2)) && isFinite(data2)) && data2 !== null) {
+        const err13 = { instancePath: instancePath + "/duration_ms", schemaPath: "#/properties/duration_ms/type", keyword: "type", params: { type: schema549.properties.duration_ms.type } };
         if (vErrors === null) {
           vErrors = [err13];
         } else {

@@ -1,6 +1,7 @@
 import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
+import { recordLapse } from '../../domain/deliveries/record-lapse.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery, leaveDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
@@ -60,6 +61,7 @@ export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHand
 
 async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delivering): Promise<Outcome> {
   const { pool, batched } = delivering
+  if (claimed.hasLapsed) await recordLapse(pool, claimed)
   const delivery = await batched.load(claimed.id)
   if (delivery === null) {
     await deleteClaimedJob(pool, claimed)
