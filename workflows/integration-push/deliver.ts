@@ -96,14 +96,15 @@ async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Sig
 async function send(
   delivery: OpenDelivery,
   destination: EventDestination,
-  { lease, halt }: Signals,
+  { lease, halt, effectBegins }: Signals,
   { secrets, outgoing, policy }: Delivering,
 ): Promise<Sent> {
   const { config, environment, id, occurrence } = delivery
   const settings = openSettings({ secrets, environment, integration: config.id }, config)
-  return sendWithin(policy.attemptLimitMs, [lease, halt], signal =>
-    destination.send(occurrence, { outgoing, settings, deliveryId: id, signal }),
-  )
+  return sendWithin(policy.attemptLimitMs, [lease, halt], signal => {
+    effectBegins()
+    return destination.send(occurrence, { outgoing, settings, deliveryId: id, signal })
+  })
 }
 
 async function fail(
