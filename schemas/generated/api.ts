@@ -5214,7 +5214,11 @@ export interface components {
         AutomationRunAttempt: {
             number: number;
             started_at: components["schemas"]["Time"];
-            duration_ms: number;
+            /**
+             * @description Null for an attempt that was not recorded: the worker ended first, so the message may have been sent, and the step is tried again with the same key.
+             * @example 84
+             */
+            duration_ms: number | null;
             error: string | null;
         };
         AutomationRunList: {

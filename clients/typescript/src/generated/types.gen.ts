@@ -1439,7 +1439,10 @@ export type AutomationRunStep = {
 export type AutomationRunAttempt = {
     number: number;
     started_at: Time;
-    duration_ms: number;
+    /**
+     * Null for an attempt that was not recorded: the worker ended first, so the message may have been sent, and the step is tried again with the same key.
+     */
+    duration_ms: number | null;
     error: string | null;
 };
 
