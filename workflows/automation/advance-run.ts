@@ -6,7 +6,7 @@ import { LeaseLost } from '../../domain/jobs/job.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Outcome, Signals } from '../engine/handler.ts'
 import { performStep, type RunDeps } from './perform-step.ts'
-import { type DueStep, type RunProgress, recordLapse, requireLease, type StepRecorder } from './record-step.ts'
+import { type DueStep, type RunProgress, recordLapsedStep, requireLease, type StepRecorder } from './record-step.ts'
 import { stepKindOf } from './steps/registry.ts'
 
 /** Cancels or parks a run whose automation is paused, or was set inactive or deleted. Null: the run may continue. */
@@ -51,7 +51,7 @@ async function performSteps({ run, steps, timeline }: LoadedRun, lapsedAt: strin
       steps,
       context: { step, run, timeline, recorded, began: recorded?.started_at ?? now, now },
     })
-    if (unrecordedAt !== null && kind.by === 'effect') timeline[n] = await recordLapse(dueStep(timeline[n]), unrecordedAt, record)
+    if (unrecordedAt !== null && kind.by === 'effect') timeline[n] = await recordLapsedStep(dueStep(timeline[n]), unrecordedAt, record)
     unrecordedAt = null
     const due = dueStep(timeline[n])
     // An attempt begins with its turn: the wait for the turn is no part of its time, and what was not sent is no attempt.

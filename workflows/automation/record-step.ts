@@ -81,7 +81,7 @@ function rowOf({ n, context: { step, recorded, now } }: DueStep, { outcome, atte
 }
 
 /** Records an attempt of the step that its worker did not live to record. Gives the step's record. Throws `LeaseLost`. */
-export async function recordLapse(due: DueStep, startedAt: string, recorder: StepRecorder): Promise<TimelineStep> {
+export async function recordLapsedStep(due: DueStep, startedAt: string, recorder: StepRecorder): Promise<TimelineStep> {
   const { run, recorded } = due.context
   const attempts = withLapse(recorded?.attempts ?? [], startedAt)
   const begun = rowOf(due, { outcome: { is: 'retry', afterSeconds: 0, why: UNRECORDED }, attempts })
