@@ -15,6 +15,7 @@ import { type Candidate, waitingJobs } from './waiting-jobs.ts'
 const MARGIN = 4
 /** So often within that time the jobs that wait are looked at. */
 const CHECKS = 2
+const RETRY_MS = 200
 /** A batch has at most so many times the concurrency of its kind. More jobs would only wait in the process that takes the batch. */
 const TURNS_OF_A_BATCH = 4
 /** So many times the concurrency may be dispatched for each worker: jobs of 40 ms are done while the lease of their batch lasts. */
@@ -60,11 +61,18 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
 
   /** The job is dispatched again when its lease has expired. */
   function drop(claimed: ClaimedJob): void {
-    if (dropped.push(claimed) > 1) return
-    setImmediate(() => {
-      const jobs = dropped
-      dropped = []
-      noteUnbegun(pool, kind, jobs).catch(error => log.warn({ err: error, kind }, 'jobs that were not begun could not be noted'))
+    if (dropped.push(claimed) === 1) setImmediate(noteDropped)
+  }
+
+  /** Until the database answers: after an outage the sweeps leave expired leases alone for a moment, and this must come first. */
+  function noteDropped(): void {
+    const jobs = dropped
+    dropped = []
+    noteUnbegun(pool, kind, jobs).catch(error => {
+      if (stopping.aborted) return
+      log.warn({ err: error, kind }, 'jobs that were not begun could not be noted')
+      if (dropped.length === 0) setTimeout(noteDropped, RETRY_MS).unref()
+      dropped.unshift(...jobs)
     })
   }
 
