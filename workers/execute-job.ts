@@ -1,6 +1,6 @@
 import type { Logger } from 'pino'
 import type { ClaimedJob } from '../domain/jobs/job.ts'
-import { releaseLeases } from '../domain/jobs/lease.ts'
+import { type HeldLease, releaseLeases } from '../domain/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { JobHandler, Outcome, Signals } from '../workflows/engine/handler.ts'
@@ -18,7 +18,7 @@ export type ExecutionOptions = {
   log: Logger
   onOutcome: (kind: string, outcome: Reported['is']) => void
   /** The execution ended by an error, and its lease is alive. */
-  onError: (claimed: ClaimedJob, error: unknown) => void
+  onError: (held: HeldLease, error: unknown) => void
   at: AtCrashPoint
 }
 
@@ -48,18 +48,21 @@ export function jobExecution({ pool, leases, signals, log, onOutcome, onError, a
         claimOnInsert: signals.claimOnInsert,
         lease: lease.signal,
         isHeld: lease.isHeld,
+        effectBegins: lease.effectBegins,
+        effectRecorded: lease.effectRecorded,
         untilRecorded: untilRecorded(lease, signals.halt),
         stopping: signals.stopping,
         halt: signals.halt,
       })
       .then(async outcome => {
         // A kept lease may have been renewed after this process took it for lost.
-        if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept())) await releaseLeases(pool, [claimed])
+        if (outcome.is === 'interrupted' || (outcome.is === 'lost' && lease.wasKept()))
+          await releaseLeases(pool, [{ ...claimed, unrecordedMs: lease.unrecordedMs() }])
         report(outcome, 'why' in outcome ? { why: outcome.why } : {})
       })
       .catch(error => {
         report({ is: 'error' }, { err: error })
-        onError(claimed, error)
+        onError({ ...claimed, unrecordedMs: lease.unrecordedMs() }, error)
       })
       .finally(() => {
         lease.end()

@@ -6,10 +6,10 @@ import type { Pool } from '../store/connect.ts'
 import type { AtCrashPoint } from '../workflows/engine/crash-point.ts'
 import type { ClaimOnInsert, JobHandler, Outcome } from '../workflows/engine/handler.ts'
 import { jobExecution } from './execute-job.ts'
+import { failedJobs } from './failed-jobs.ts'
 import { type KindExecutor, kindExecutor } from './kind-executor.ts'
 import { knownProjects } from './known-projects.ts'
 import { leases } from './leases.ts'
-import { releaseAfterOutage } from './release-after-outage.ts'
 
 export type ExecutorOptions = {
   pool: Pool
@@ -72,7 +72,7 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     signals,
     log,
     onOutcome,
-    onError: releaseAfterOutage(pool, leaseMs),
+    onError: failedJobs({ pool, leaseMs, log }),
     at,
   })
   const batchMs = Math.min(BATCH_LEASE_MS, leaseMs * LEASES_OF_A_BATCH)

@@ -1,5 +1,6 @@
 import type { Logger } from 'pino'
 import type { ClaimedJob } from '../domain/jobs/job.ts'
+import { noteUnbegun } from '../domain/jobs/lapse.ts'
 import { releaseLeases } from '../domain/jobs/lease.ts'
 import { BATCH_SIZE, type Batch } from '../domain/jobs/sweep.ts'
 import { groupsOfBatch, takeBatch } from '../domain/jobs/take-batch.ts'
@@ -12,6 +13,9 @@ import { type Candidate, waitingJobs } from './waiting-jobs.ts'
 
 /** A quarter of a batch's lease must be left when the batch is taken, and when one of its jobs begins: enough time to renew the lease. */
 const MARGIN = 4
+/** So often within that time the jobs that wait are looked at. */
+const CHECKS = 2
+const RETRY_MS = 200
 /** A batch has at most so many times the concurrency of its kind. More jobs would only wait in the process that takes the batch. */
 const TURNS_OF_A_BATCH = 4
 /** So many times the concurrency may be dispatched for each worker: jobs of 40 ms are done while the lease of their batch lasts. */
@@ -36,8 +40,12 @@ export type KindExecutorOptions = {
 export function kindExecutor({ pool, handler, projects, execute, stopping, batchMs, log, onClaimed, track }: KindExecutorOptions) {
   const { kind } = handler
   const limits = capacity(handler, projects)
-  const waiting = waitingJobs(limits)
+  const waiting = waitingJobs(limits, drop)
   const marginMs = batchMs / MARGIN
+  let dropped: ClaimedJob[] = []
+  // Jobs may end more rarely than leases run out, and what is dropped must be known as never begun before its lease has run out.
+  const checks = setInterval(capacityChanged, marginMs / CHECKS).unref()
+  stopping.addEventListener('abort', () => clearInterval(checks), { once: true })
   // Batches wait for capacity one after the other.
   let lastTurn: Promise<void> = Promise.resolve()
   let wakeTurn = () => {}
@@ -49,6 +57,23 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
   function onEnd(claimed: ClaimedJob): void {
     limits.remove(claimed)
     capacityChanged()
+  }
+
+  /** The job is dispatched again when its lease has expired. */
+  function drop(claimed: ClaimedJob): void {
+    if (dropped.push(claimed) === 1) setImmediate(noteDropped)
+  }
+
+  /** Until the database answers: after an outage the sweeps leave expired leases alone for a moment, and this must come first. */
+  function noteDropped(): void {
+    const jobs = dropped
+    dropped = []
+    noteUnbegun(pool, kind, jobs).catch(error => {
+      if (stopping.aborted) return
+      log.warn({ err: error, kind }, 'jobs that were not begun could not be noted')
+      if (dropped.length === 0) setTimeout(noteDropped, RETRY_MS).unref()
+      dropped.unshift(...jobs)
+    })
   }
 
   /** There may be capacity for the batch whose turn it is, and for what waits because of its project or destination. */

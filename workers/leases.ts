@@ -2,6 +2,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ClaimedJob } from '../domain/jobs/job.ts'
 import { renewLeases } from '../domain/jobs/lease.ts'
 import type { Pool } from '../store/connect.ts'
+import type { EffectMarks } from '../workflows/engine/handler.ts'
 
 /** Tries of one heartbeat. */
 const TRIES = 3
@@ -24,7 +25,15 @@ type Lease = {
  * `signal` aborts when the lease is lost. `isHeld` reads the clock, which may know of the loss sooner. `keep`: the lease is renewed from now
  * on even if it has run out, because no other worker may have claimed the job. `end`: the lease is needed no longer.
  */
-export type Held = { signal: AbortSignal; isHeld(): boolean; keep(): void; wasKept(): boolean; end(): void }
+export type Held = EffectMarks & {
+  signal: AbortSignal
+  isHeld(): boolean
+  keep(): void
+  wasKept(): boolean
+  /** For how many milliseconds an effect has been under way that is not recorded; null: there is none. */
+  unrecordedMs(): number | null
+  end(): void
+}
 
 /** The leases of the claimed jobs of this process: renewed every third of their time, and given up when they were not renewed in time. */
 export function leases(pool: Pool, leaseMs: number) {
@@ -104,6 +113,7 @@ export function leases(pool: Pool, leaseMs: number) {
       if (former) lose(former)
       held.set(key, lease)
       if (until - begunAt < leaseMs / SHORT) renewSoon(lease)
+      let effectAt: number | null = null
       return {
         signal: lease.lost.signal,
         isHeld: () => performance.now() < lease.until,
@@ -111,6 +121,13 @@ export function leases(pool: Pool, leaseMs: number) {
           lease.isRecording = true
         },
         wasKept: () => lease.isRecording,
+        effectBegins() {
+          effectAt = performance.now()
+        },
+        effectRecorded() {
+          effectAt = null
+        },
+        unrecordedMs: () => effectAt && performance.now() - effectAt,
         end() {
           // This process may have lost the job and claimed it again: the new lease lives on.
           if (held.get(key) === lease) held.delete(key)

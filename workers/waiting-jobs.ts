@@ -14,8 +14,11 @@ const MOST_WAITING = 4 * DISPATCH_WINDOW
 
 const groupKey = ({ environment, destination }: JobGroup) => `${environment}:${destination}`
 
-/** Jobs of one kind that wait for capacity: claimed jobs, and batches that were not taken. */
-export function waitingJobs(capacity: Capacity) {
+/**
+ * Jobs of one kind that wait for capacity: claimed jobs, and batches that were not taken. `drop` gets each job that is forgotten though it is
+ * claimed.
+ */
+export function waitingJobs(capacity: Capacity, drop: (claimed: ClaimedJob) => void) {
   // By group, and each group in the order in which its jobs came: of the jobs of a group all fit or none does.
   const groups = new Map<string, Map<number, Candidate>>()
   let count = 0
@@ -27,7 +30,10 @@ export function waitingJobs(capacity: Capacity) {
     const group = groups.get(key) ?? new Map<number, Candidate>()
     // The job may wait already, from an earlier batch.
     if (!group.has(claimed.id)) {
-      if (count >= MOST_WAITING) return
+      if (count >= MOST_WAITING) {
+        drop(claimed)
+        return
+      }
       count++
     }
     groups.set(key, group.set(claimed.id, candidate))
@@ -70,6 +76,7 @@ export function waitingJobs(capacity: Capacity) {
             return true
           }
           forget(candidate)
+          drop(candidate.claimed)
         }
         return false
       }

@@ -29,12 +29,12 @@ const run = (row: AutomationRunRow) => ({
 const step = ({ n: _, type, attempts, ...rest }: ShownStep) => ({
   ...rest,
   type: type as 'exit',
-  // A step is recorded as running only when an attempt has failed.
+  // A step is recorded as running only when an attempt has failed, or was not recorded.
   next_attempt_at: rest.status === 'running' ? rest.due_at : null,
   attempts: attempts.map(({ number, started_at, duration_ms, error }) => ({
     number,
     started_at: wholeSeconds(started_at),
-    duration_ms: Math.round(duration_ms),
+    duration_ms: duration_ms === null ? null : Math.round(duration_ms),
     error,
   })),
 })

@@ -17,7 +17,9 @@
 // - Recording checks the fence under the lock of the job's row, as everywhere. If the delivery was erased or deleted meanwhile, the row
 //   is gone and the result of the attempt is dropped.
 // - An answer that comes while the database is away stays with its worker, which tries to record it until the database answers.
-// - A process that dies between sending and recording leaves a lease that runs out. The delivery is sent again under the same id.
+// - A process that dies between sending and recording leaves a lease that runs out. The delivery is sent again under the same id, and before
+//   that the unrecorded attempt is recorded as one (record-lapse.ts): the receiver may have had it. It says nothing about the receiver, so it is
+//   neither a failure of the integration nor one of the attempts of the round.
 
 /** Kind of the jobs of deliveries. A job's id is the delivery's number, its destination the integration's number. */
 export const DELIVERY_DUE = 'delivery'
@@ -26,7 +28,8 @@ export const DELIVERY_DUE = 'delivery'
 export type DeliveryAttempt = {
   number: number
   started_at: string
-  duration_ms: number
+  /** Null: the worker ended before the answer was recorded. */
+  duration_ms: number | null
   http_status: number | null
   error: string | null
   response: string | null

@@ -6,8 +6,30 @@ import { deleteJobs, insertJobs, JOB_CHANNEL, lockJobs } from './sql.ts'
 /** A job or an event that waits for longer is overdue. */
 export const OVERDUE_SECONDS = 60
 
-/** A job that this worker process has claimed. Each record of its work must show the same fence. */
-export type ClaimedJob = { kind: string; id: number; fence: number; environment: Environment; destination: number | null }
+/**
+ * A job that this worker process has claimed. Each record of its work must show the same fence. `hasLapsed`: a former claim has lapsed
+ * (`lapse.ts`).
+ */
+export type ClaimedJob = {
+  kind: string
+  id: number
+  fence: number
+  environment: Environment
+  destination: number | null
+  hasLapsed?: true
+}
+
+/** A claimed job as a statement gives it. */
+export type ClaimedRow = Pick<ClaimedJob, 'id' | 'fence' | 'environment' | 'destination'> & { has_lapsed: boolean }
+
+export const claimedJob = (kind: string, { id, fence, environment, destination, has_lapsed }: ClaimedRow): ClaimedJob => ({
+  kind,
+  id,
+  fence,
+  environment,
+  destination,
+  ...(has_lapsed && { hasLapsed: true }),
+})
 
 /** Another worker has claimed the job: nothing was recorded, and this worker drops the job. Counted, retried elsewhere, never a failure. */
 export class LeaseLost extends Error {}

@@ -1,7 +1,8 @@
 import type { Db } from '../../store/connect.ts'
 import { announceJobs } from './job.ts'
 
-type HeldLease = { kind: string; id: number; fence: number }
+/** `unrecordedMs`: for so long an effect has been under way that is not recorded. */
+export type HeldLease = { kind: string; id: number; fence: number; unrecordedMs?: number | null }
 
 const columns = (held: HeldLease[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
 const HELD = 'unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence)'
@@ -39,16 +40,23 @@ export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): P
   return { renewed: keys(true), busy: keys(false) }
 }
 
-/** Releases unfinished jobs that this process does not execute, or no longer: another worker may claim them at once. */
+/**
+ * Releases unfinished jobs that this process does not execute, or no longer: another worker may claim them at once. The claims whose effects may
+ * have happened have lapsed (`lapse.ts`).
+ */
 export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   if (held.length === 0) return
   // Locked in the order in which every statement locks jobs.
   const { rows } = await db.query<{ kind: string }>(
     `with locked as materialized (
-       select d.kind, d.id from due d join ${HELD} on ${MATCHES} where d.lease_until is not null order by d.kind, d.id for no key update of d
+       select d.kind, d.id, h.unrecorded
+       from due d join unnest($1::text[], $2::bigint[], $3::int[], $4::float8[]) h(kind, id, fence, unrecorded) on ${MATCHES}
+       where d.lease_until is not null order by d.kind, d.id for no key update of d
      )
-     update due d set lease_until = null, batched_until = null from locked l where d.kind = l.kind and d.id = l.id returning d.kind`,
-    columns(held),
+     update due d set lease_until = null, batched_until = null,
+       lapsed_at = coalesce(d.lapsed_at, clock_timestamp() - make_interval(secs => l.unrecorded / 1000))
+     from locked l where d.kind = l.kind and d.id = l.id returning d.kind`,
+    [...columns(held), held.map(({ unrecordedMs = null }) => unrecordedMs)],
   )
   for (const { kind } of rows) announceJobs(db, kind)
 }

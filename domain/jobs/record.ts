@@ -2,7 +2,8 @@ import type { Db, Tx } from '../../store/connect.ts'
 import { FIRST_FENCE } from './claim-on-insert.ts'
 import { type ClaimedJob, leaseLost } from './job.ts'
 
-export type Attempt = { number: number; started_at: string; duration_ms: number; error: string | null }
+/** `duration_ms` null: the worker ended before it recorded the attempt. */
+export type Attempt = { number: number; started_at: string; duration_ms: number | null; error: string | null }
 export type StepStatus = 'running' | 'waiting' | 'succeeded' | 'failed'
 export type RecordedStep = { n: number; name: string; status: StepStatus; result: unknown; attempts: Attempt[]; is_due: boolean }
 export type StepRecord = { n: number; name: string; status: StepStatus; result?: unknown; attempts?: Attempt[]; startedAt: string }

@@ -82,7 +82,7 @@ const FREE_JOBS = `free_jobs as materialized (
   select g.no, g.kind, g.priority, g.tenant, g.destination, g.environments, g.window_of_kind, d.*
   from shares g cross join lateral (
     select l.*, row_number() over () as nth from (
-      select ctid as at, id from due
+      select ctid as at, id, lease_until is not null as has_expired from due
       where ${OF_GROUP} and due_at >= g.low and due_at <= statement_timestamp() + g.clock_offset
         and (g.turn_of is null or id = g.turn_of) and (lease_until is null or ${RECLAIMS} and lease_until < clock_timestamp())
       order by due_at, id limit g.share for no key update skip locked) l) d
@@ -95,7 +95,7 @@ const CHOSEN = `in_turn as (
 ), in_order as (
   select *, row_number() over (partition by kind order by priority, turn, id) as place from in_turn
 ), chosen as materialized (
-  select no, kind, priority, at, turn from in_order where place <= greatest(window_of_kind, environments) order by priority, turn, id limit ${WINDOW}
+  select no, kind, priority, at, turn, has_expired from in_order where place <= greatest(window_of_kind, environments) order by priority, turn, id limit ${WINDOW}
 )`
 
 // The groups whose jobs the caller claims at once, which spares the jobs the queue and, above all, the backlog of another tenant in it: where
@@ -114,10 +114,20 @@ const GROUPS_TO_CLAIM = `groups_with_capacity as materialized (
   select g.no from groups_with_capacity g join small_environments s on s.kind = g.kind and s.environment = g.environment where s.so_far <= s.most
 )`
 
+// The jobs of batches that nobody has taken, and those that the worker which took them has not begun. Read only where a lease has run out.
+const UNBEGUN = `unbegun as materialized (
+  select b.kind, u.id, u.fence from batches b cross join unnest(b.ids, b.fences) u(id, fence)
+  where b.until < clock_timestamp() and exists (select from chosen where has_expired)
+)`
+
+// The former claim has lapsed (`lapse.ts`). It began when its lease began, unless it was renewed: the time is that of the last sign of life.
+const LAPSED_AT = `case when d.lease_until is null or (d.kind, d.id, d.fence) in (select kind, id, fence from unbegun) then d.lapsed_at
+    else coalesce(d.lapsed_at, d.batched_until - ${BATCH_LEASE}, d.lease_until - ${LEASE}) end`
+
 const CLAIMED = `claimed as (
-  update due set lease_until = clock_timestamp() + ${LEASE}, fence = fence + 1, batched_until = null
+  update due d set lease_until = clock_timestamp() + ${LEASE}, fence = fence + 1, batched_until = null, lapsed_at = ${LAPSED_AT}
   where ctid = any (array(select at from chosen where no in (select no from groups_to_claim)))
-  returning kind, id, fence, environment, destination
+  returning kind, id, fence, environment, destination, lapsed_at
 )`
 
 // All other chosen jobs are leased for the worker that takes their batch, with the fence raised as by a claim: so taking the batch does not
@@ -125,7 +135,7 @@ const CLAIMED = `claimed as (
 const DISPATCHED = `batch_lease as materialized (
   select clock_timestamp() + ${BATCH_LEASE} as until from (select count(*) from chosen) all_are_locked
 ), dispatched as (
-  update due d set lease_until = l.until, batched_until = l.until, fence = fence + 1
+  update due d set lease_until = l.until, batched_until = l.until, fence = fence + 1, lapsed_at = ${LAPSED_AT}
   from chosen c cross join batch_lease l where d.ctid = c.at and c.no not in (select no from groups_to_claim)
   returning d.kind, d.priority, c.turn, d.id, d.fence, d.environment, coalesce(d.destination, 0) as destination
 )`
@@ -144,13 +154,17 @@ const NEW_BATCHES = `dispatched_of_kind as (
   order by k.priority, i returning number, kind, cardinality(ids) as count
 )`
 
+// A batch is kept as long as one of its jobs has the same lease: the jobs of the batch were not begun.
 const EXPIRED_BATCHES = `expired_batches as (
-  delete from batches where until < clock_timestamp() and ${GATE_IS_OURS}
+  delete from batches b where until < clock_timestamp() and ${GATE_IS_OURS} and not exists (
+    select from unnest(b.ids, b.fences) u(id, fence) cross join lateral (
+      select from due where kind = b.kind and id = u.id and fence = u.fence and lease_until is not null limit 1) d)
 )`
 
 const RESULT = `select is_ours, t.* from gate left join (
-  select kind, number, count, null::bigint as id, null::int as fence, null::int as environment, null::int as destination from new_batches
-  union all select kind, null, null, id, fence, environment, destination from claimed) t on true order by t.number`
+  select kind, number, count, null::bigint as id, null::int as fence, null::int as environment, null::int as destination,
+    null::boolean as has_lapsed from new_batches
+  union all select kind, null, null, id, fence, environment, destination, lapsed_at is not null from claimed) t on true order by t.number`
 
 /** The statement of a sweep. Its parts stand in the order in which one reads the other. */
 export const DISPATCH_DUE = `with recursive ${[
@@ -162,6 +176,7 @@ export const DISPATCH_DUE = `with recursive ${[
   SHARES,
   FREE_JOBS,
   CHOSEN,
+  UNBEGUN,
   GROUPS_TO_CLAIM,
   CLAIMED,
   DISPATCHED,

@@ -1,7 +1,7 @@
 import type { Db } from '../../store/connect.ts'
 import { type Floors, floorValues, NO_FLOORS } from './floors.ts'
 import { CLOCK_OF_GROUP, groupsAbove, OF_GROUP } from './groups.ts'
-import type { ClaimedJob } from './job.ts'
+import { type ClaimedJob, type ClaimedRow, claimedJob } from './job.ts'
 import { DISPATCH_DUE } from './sweep-statement.ts'
 
 export { BACKLOG, BATCH_SIZE } from './sweep-statement.ts'
@@ -32,7 +32,11 @@ export const BATCH_LEASE_MS = 10_000
 
 const NO_CAPACITY: SweepOffer = { capacity: new Map(), leaseMs: 0, batchMs: BATCH_LEASE_MS, limits: new Map() }
 
-type Row = { is_ours: boolean } & ({ kind: null } | { kind: string; number: number; count: number } | ({ number: null } & ClaimedJob))
+type Row = { is_ours: boolean } & (
+  | { kind: null }
+  | { kind: string; number: number; count: number }
+  | ({ kind: string; number: null } & ClaimedRow)
+)
 
 /** Two columns: the kind, and each number that belongs to it. */
 function perKind(capacity: SweepOffer['capacity'], numbersOf: (one: SpareCapacity) => number[]): [string[], number[]] {
@@ -75,7 +79,7 @@ export async function dispatchDue(
   for (const row of rows) {
     if (row.kind === null) continue
     if (row.number !== null) swept.batches.push({ kind: row.kind, number: row.number, count: row.count })
-    else swept.claimed.push({ kind: row.kind, id: row.id, fence: row.fence, environment: row.environment, destination: row.destination })
+    else swept.claimed.push(claimedJob(row.kind, row))
   }
   return swept
 }

@@ -1,5 +1,5 @@
 import type { Db } from '../../store/connect.ts'
-import type { ClaimedJob } from './job.ts'
+import { type ClaimedJob, type ClaimedRow, claimedJob } from './job.ts'
 
 /** The jobs of a batch that are still due, and for how many milliseconds their leases last, counted from the request on. */
 export type TakenBatch = { claimed: ClaimedJob[]; leftMs: number }
@@ -16,24 +16,24 @@ const TAKE = `
     delete from batches where number = $1 and kind = $2 and ${HAS_TIME_LEFT}
     returning until, ids, fences
   ), leased as materialized (
-    select id, fence, environment, destination, due_at from due
+    select id, fence, environment, destination, due_at, lapsed_at from due
     where kind = $2 and id = any (array(select unnest(ids) from taken)) and lease_until is not null
   ), clocks as materialized (
     select id, clock_timestamp() + clock_offset as now from environments where id = any (array(select environment from leased))
   )
-  select l.id, l.fence, l.environment, l.destination, (extract(epoch from t.until - clock_timestamp()) * 1000)::float8 as left_ms
+  select l.id, l.fence, l.environment, l.destination, l.lapsed_at is not null as has_lapsed,
+    (extract(epoch from t.until - clock_timestamp()) * 1000)::float8 as left_ms
   from taken t cross join lateral unnest(t.ids, t.fences) u(id, fence)
     join leased l on l.id = u.id and l.fence = u.fence join clocks c on c.id = l.environment and l.due_at <= c.now`
 
 /** Takes a batch whose lease lasts for at least `marginMs` more. */
 export async function takeBatch(db: Db, kind: string, number: number, marginMs: number): Promise<TakenBatch> {
-  const { rows } = await db.query<Omit<ClaimedJob, 'kind'> & { left_ms: number }>({
+  const { rows } = await db.query<ClaimedRow & { left_ms: number }>({
     name: 'take-batch',
     text: TAKE,
     values: [number, kind, marginMs],
   })
-  const claimed = rows.map(({ id, fence, environment, destination }) => ({ kind, id, fence, environment, destination }))
-  return { claimed, leftMs: rows[0]?.left_ms ?? 0 }
+  return { claimed: rows.map(row => claimedJob(kind, row)), leftMs: rows[0]?.left_ms ?? 0 }
 }
 
 /** The groups of the jobs of a batch, each once. None: another worker has taken the batch, or its lease lasts for less than `marginMs`. */

@@ -5214,7 +5214,11 @@ export interface components {
         AutomationRunAttempt: {
             number: number;
             started_at: components["schemas"]["Time"];
-            duration_ms: number;
+            /**
+             * @description Null for an attempt that was not recorded: the worker ended first, so the message may have been sent, and the step is tried again with the same key.
+             * @example 84
+             */
+            duration_ms: number | null;
             error: string | null;
         };
         AutomationRunList: {
@@ -6931,6 +6935,7 @@ export interface components {
              * @enum {string|null}
              */
             reason: "exhausted" | "gone" | "rejected" | "expired" | "integration_deleted" | "run_cancelled" | null;
+            /** @description How often it was sent, or may have been. */
             attempt_count: number;
             /** @description The last 20, oldest first. */
             attempts: components["schemas"]["DeliveryAttempt"][];
@@ -6941,7 +6946,12 @@ export interface components {
         DeliveryAttempt: {
             number: number;
             started_at: components["schemas"]["Time"];
-            duration_ms: number;
+            /**
+             * @description Null for an attempt that was not recorded: the worker ended before the answer, so the delivery may have been received and is sent again under the same id. `started_at` is then when that worker was last known to have the delivery.
+             * @example 84
+             */
+            duration_ms: number | null;
+            /** @description Null without an answer. */
             http_status: number | null;
             error: string | null;
             /** @description The first 1,024 characters of the answer. */

@@ -22,6 +22,8 @@ const liveLease = (): Signals => ({
   claimOnInsert: claimNothing,
   lease: new AbortController().signal,
   isHeld: () => true,
+  effectBegins: () => {},
+  effectRecorded: () => {},
   untilRecorded: write => write(false),
   stopping: new AbortController().signal,
   halt: new AbortController().signal,

@@ -57,6 +57,14 @@ async function endsWell(): Promise<void> {
     expect([...new Set(names)]).toEqual(['n0', 'n1', 'n2', 'n3'])
     expect(names).toEqual([...names].sort())
   }
+  // Each sending is an attempt. Of what the worker had claimed nobody knows whether it was begun.
+  for (const { id, attempt_count, attempts } of all) {
+    expect(attempt_count).toBeGreaterThanOrEqual(came().get(id)!)
+    expect(attempts).toHaveLength(attempt_count)
+    expect(attempts.at(-1)).toMatchObject({ number: attempt_count, http_status: 200, error: null })
+    for (const attempt of attempts.slice(0, -1))
+      expect(attempt).toMatchObject({ duration_ms: null, http_status: null, error: expect.stringContaining('may have been sent') })
+  }
   const { rows } = await site.database.pool.query(`select 1 from due where kind = 'delivery'`)
   expect(rows).toEqual([])
 }
@@ -74,6 +82,7 @@ test.each([
   const worker = await run({ env: env('worker') })
   try {
     await endsWell()
+    if (point === 'delivery-sent') expect([...came().values()].some(times => times > 1)).toBe(true)
   } finally {
     await worker.end()
     await call('DELETE', `/v4/integrations/${made.id}`)

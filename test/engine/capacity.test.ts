@@ -17,7 +17,7 @@ const projects: Pick<KnownProjects, 'projectOf' | 'environmentsOf'> = {
 /** The capacity of a handler with these limits, and the jobs that wait for it. */
 function withLimits(limits: Pick<JobHandler, 'concurrency' | 'share' | 'perDestination'>) {
   const free = capacity({ kind: 'job', ...limits, handle: async () => ({ is: 'succeeded' }) }, projects)
-  return { capacity: free, waiting: waitingJobs(free) }
+  return { capacity: free, waiting: waitingJobs(free, () => {}) }
 }
 
 test('all jobs of one environment that may be dispatched wait while its project has no capacity, and each waits once', () => {

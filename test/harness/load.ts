@@ -163,7 +163,7 @@ export async function expectExecutedOnce(pool: Pool, call: Client, load: Load, {
   for (const { run, ids, positions, all_succeeded } of steps.rows)
     expect([ids, positions, all_succeeded]).toEqual([TIMELINE(load.pings.get(eventOf.get(run))!), [0, 1, 2, 3, 4, 5], true])
 
-  const deliveries = await pool.query('select id, source, event_id, run_id, status from deliveries')
+  const deliveries = await pool.query('select id, source, event_id, run_id, status, attempt_count from deliveries')
   expect(new Set(deliveries.rows.map(({ status }) => status))).toEqual(new Set(['delivered']))
   const ofEvents = deliveries.rows.filter(({ source }) => source === 'event')
   expect(ofEvents.map(({ event_id }) => event_id).sort()).toEqual([...load.events].sort())
@@ -172,6 +172,9 @@ export async function expectExecutedOnce(pool: Pool, call: Client, load: Load, {
   expect(ofRuns).toHaveLength(load.pings.size)
   const real = received.filter(({ body }) => body.test !== true)
   expect(new Set(real.map(({ id }) => id))).toEqual(new Set(deliveries.rows.map(({ id }) => id)))
+  // Each time that it came is an attempt, whether or not its worker lived to record it.
+  const times = Map.groupBy(real, ({ id }) => id)
+  expect(deliveries.rows.filter(({ id, attempt_count }) => attempt_count < times.get(id)!.length)).toEqual([])
 
   expect(await count(pool, 'select count(*) as n from event_waits')).toBe(0)
   expect(await count(pool, 'select count(*) as n from set_aside_events')).toBe(0)

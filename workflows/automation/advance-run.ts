@@ -1,12 +1,12 @@
 import { cancelClaimed } from '../../domain/automation-runs/cancel.ts'
-import type { AutomationRun, LoadedRun } from '../../domain/automation-runs/load.ts'
+import type { AutomationRun, LoadedRun, TimelineStep } from '../../domain/automation-runs/load.ts'
 import { nextStep, StepMismatch } from '../../domain/automation-runs/next-step.ts'
 import { parkRun, type Standing, standingOf } from '../../domain/automation-runs/park.ts'
 import { LeaseLost } from '../../domain/jobs/job.ts'
 import type { Pool } from '../../store/connect.ts'
 import type { Outcome, Signals } from '../engine/handler.ts'
 import { performStep, type RunDeps } from './perform-step.ts'
-import { type DueStep, type RunProgress, requireLease, type StepRecorder } from './record-step.ts'
+import { type DueStep, type RunProgress, recordLapsedStep, requireLease, type StepRecorder } from './record-step.ts'
 import { stepKindOf } from './steps/registry.ts'
 
 /** Cancels or parks a run whose automation is paused, or was set inactive or deleted. Null: the run may continue. */
@@ -17,10 +17,12 @@ export async function applyAutomationStatus(standing: Standing, run: AutomationR
   return null
 }
 
-/** Executes a run step by step until it ends or waits. */
-export async function advanceRun(loaded: LoadedRun, deps: RunDeps): Promise<Outcome> {
+/**
+ * Executes a run step by step until it ends or waits. `lapsedAt`: a former executor has begun the next step then, and did not live to record that.
+ */
+export async function advanceRun(loaded: LoadedRun, lapsedAt: string | null, deps: RunDeps): Promise<Outcome> {
   try {
-    return await performSteps(loaded, deps)
+    return await performSteps(loaded, lapsedAt, deps)
   } catch (error) {
     if (error instanceof LeaseLost) return { is: 'lost' }
     if (error instanceof StepMismatch) return failMismatched(loaded.run, deps.record, error)
@@ -34,17 +36,24 @@ async function failMismatched(run: AutomationRun, record: StepRecorder, { messag
   return ended === null ? { is: 'lost' } : { is: 'failed', why: message }
 }
 
-async function performSteps({ run, steps, timeline }: LoadedRun, deps: RunDeps): Promise<Outcome> {
+async function performSteps({ run, steps, timeline }: LoadedRun, lapsedAt: string | null, deps: RunDeps): Promise<Outcome> {
   const { record, at } = deps
   // The automation's status was read with the run. It is read again before each later effect.
   let isStatusFresh = true
+  let unrecordedAt = lapsedAt
   for (let now = run.now; ; ) {
     const { next, exited } = nextStep(steps, timeline)
     if (!next) return endRun(run, record, exited ? 'exit' : null)
     const { n, step } = next
-    const recorded = timeline[n]
-    const due = { n, steps, context: { step, run, timeline, recorded, began: recorded?.started_at ?? now, now } }
     const kind = stepKindOf(step)
+    const dueStep = (recorded: TimelineStep | undefined): DueStep => ({
+      n,
+      steps,
+      context: { step, run, timeline, recorded, began: recorded?.started_at ?? now, now },
+    })
+    if (unrecordedAt !== null && kind.by === 'effect') timeline[n] = await recordLapsedStep(dueStep(timeline[n]), unrecordedAt, record)
+    unrecordedAt = null
+    const due = dueStep(timeline[n])
     // An attempt begins with its turn: the wait for the turn is no part of its time, and what was not sent is no attempt.
     const progress =
       kind.by === 'effect'

@@ -1,6 +1,7 @@
 import { type ClaimedNumber, loadRuns } from '../../domain/automation-runs/load.ts'
 import { endRuns, recordSteps, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
+import { takeLapse } from '../../domain/jobs/lapse.ts'
 import { AUTOMATION_RUN_DUE } from '../../domain/jobs/wake-runs.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -67,11 +68,14 @@ export function automationHandler({
     concurrency,
     // Effects that hang (mail, push) must not use up the capacity of the other projects.
     share: 1 / 2,
-    async handle({ id, fence }, signals) {
+    async handle(claimed, signals) {
+      const { id, fence } = claimed
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
       const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
-      return stopped ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, transactions, outgoing })
+      if (stopped) return stopped
+      const lapsedAt = claimed.hasLapsed ? await takeLapse(pool, claimed) : null
+      return advanceRun(loaded, lapsedAt, { pool, planned, deps, record, policy, at, signals, transactions, outgoing })
     },
   }
 }

@@ -4,7 +4,7 @@ import { apiTime, type Pool } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
 import type { InTurn } from '../../store/taking-turns.ts'
 import { atOnce, transaction } from '../../store/transaction.ts'
-import { afterFailure, beginAttempt, jobLoss, runEffect } from '../engine/attempt.ts'
+import { afterFailure, beginAttempt, countedAttempts, jobLoss, runEffect } from '../engine/attempt.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import type { Signals } from '../engine/handler.ts'
 import { messageOf, type RetryPolicy } from '../engine/policy.ts'
@@ -58,11 +58,14 @@ async function performEffect(kind: KindBy<'effect'>, due: DueStep, run: RunDeps)
   at('before-effect')
   const attempts = beginStepAttempt(due)
   const key = `${due.context.run.id}:${due.context.step.id}`
+  signals.effectBegins()
   const ran = await runEffect(policy.attemptLimitMs, [signals.lease, signals.halt], signal => kind.act(due.context, { signal, key }, deps))
   at('after-effect')
   const kept = { ...run, record: keptRecorder(record, signals) }
   if (ran.is === 'thrown') return recordFailure(due, ran.error, kind.failure, attempts, kept)
-  return recordStep(due, { outcome: ran.result, attempts: attempts(null) }, kept.record, at)
+  const progress = await recordStep(due, { outcome: ran.result, attempts: attempts(null) }, kept.record, at)
+  signals.effectRecorded()
+  return progress
 }
 
 async function performTransaction(kind: KindBy<'transaction'>, due: DueStep, run: RunDeps): Promise<RunProgress> {
@@ -120,7 +123,7 @@ async function recordFailure(due: DueStep, error: unknown, code: string, attempt
   const { policy, signals, record, at } = run
   const why = messageOf(error)
   const tried = attempts(why)
-  const after = afterFailure({ policy, attempts: tried.length, error, signals })
+  const after = afterFailure({ policy, attempts: countedAttempts(tried), error, signals })
   if (after.is === 'lost' || after.is === 'interrupted') return { is: 'stops', outcome: after }
   if (error instanceof StepSkipped) return recordStep(due, { outcome: skipped(error.message), attempts: attempts(null) }, record, at)
   if (after.is === 'retry') return recordStep(due, { outcome: { ...after, why }, attempts: tried }, record, at)

@@ -11,8 +11,10 @@ import {
   suspendRuns,
 } from '../../domain/automation-runs/record.ts'
 import { LeaseLost } from '../../domain/jobs/job.ts'
+import { UNRECORDED } from '../../domain/jobs/lapse.ts'
 import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Tx } from '../../store/connect.ts'
+import { withLapse } from '../engine/attempt.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import type { Outcome, Signals } from '../engine/handler.ts'
 import type { StepContext, StepOutcome } from './step-kind.ts'
@@ -76,6 +78,16 @@ function rowOf({ n, context: { step, recorded, now } }: DueStep, { outcome, atte
   } else if (outcome.is === 'skipped') row.reason = outcome.reason
   else if (outcome.is === 'waiting') row.due_at = outcome.until
   return row
+}
+
+/** Records an attempt of the step that its worker did not live to record. Gives the step's record. Throws `LeaseLost`. */
+export async function recordLapsedStep(due: DueStep, startedAt: string, recorder: StepRecorder): Promise<TimelineStep> {
+  const { run, recorded } = due.context
+  const attempts = withLapse(recorded?.attempts ?? [], startedAt)
+  const begun = rowOf(due, { outcome: { is: 'retry', afterSeconds: 0, why: UNRECORDED }, attempts })
+  const step = { ...begun, started_at: recorded?.started_at ?? startedAt }
+  requireLease(await recorder.step({ number: run.number, fence: run.fence, step }), run)
+  return step as unknown as TimelineStep
 }
 
 /** Records a step and, in the same statement, what follows for its run. Throws `LeaseLost`. */

@@ -1,4 +1,5 @@
 import { LeaseLost } from '../../domain/jobs/job.ts'
+import { UNRECORDED } from '../../domain/jobs/lapse.ts'
 import type { Attempt } from '../../domain/jobs/record.ts'
 import type { Signals } from './handler.ts'
 import { RetryAt, type RetryPolicy, StopRetrying, waitAfter } from './policy.ts'
@@ -42,6 +43,15 @@ export function beginAttempt(earlier: readonly Attempt[], startedAt: string): (e
     { number: earlier.length + 1, started_at: startedAt, duration_ms: Math.round(performance.now() - began), error },
   ]
 }
+
+/** The attempts with one that its worker did not live to record, which began at that time. */
+export const withLapse = (earlier: readonly Attempt[], startedAt: string): Attempt[] => [
+  ...earlier,
+  { number: earlier.length + 1, started_at: startedAt, duration_ms: null, error: UNRECORDED },
+]
+
+/** How many attempts use up those of the policy: of one that was not recorded nobody knows whether it failed. */
+export const countedAttempts = (attempts: readonly Attempt[]): number => attempts.filter(({ duration_ms }) => duration_ms !== null).length
 
 /** Why a worker drops a job without recording its failure: another worker has the lease, or the process stops and gives the job back. */
 export type JobLoss = { is: 'lost' } | { is: 'interrupted' }

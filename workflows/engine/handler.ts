@@ -31,7 +31,13 @@ export type ClaimOnInsert = <T extends { claimed: ClaimedJob[] }>(
  */
 export type UntilRecorded = <T>(write: (isRepeat: boolean) => Promise<T>) => Promise<T>
 
-export type Signals = {
+/**
+ * Between the two calls an effect outside of the database may have happened that is not recorded. Where the process ends the job then, its next
+ * claim says so.
+ */
+export type EffectMarks = { effectBegins(): void; effectRecorded(): void }
+
+export type Signals = EffectMarks & {
   claimOnInsert: ClaimOnInsert
   /** Aborts when the lease is lost. */
   lease: AbortSignal

@@ -1,13 +1,13 @@
 import { LeaseLost, lockClaim, lockFence } from '../../domain/jobs/job.ts'
-import { areWritten, endRun, finishRun, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
+import { areWritten, endRun, finishRun, type RecordedStep, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { afterFailure } from './attempt.ts'
+import { afterFailure, countedAttempts, withLapse } from './attempt.ts'
 import { Interrupted, StepFailed, Suspended } from './control-flow.ts'
 import type { Signals } from './handler.ts'
 import { messageOf, PartlyDone, type RetryPolicy } from './policy.ts'
-import type { StepAttempt } from './step-cursor.ts'
+import type { StepAttempt, StepPosition } from './step-cursor.ts'
 import type { StepOptions } from './workflow.ts'
 
 /** `isOutward`: the effect lies outside of the database, which must not forget the attempt. */
@@ -43,6 +43,7 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       })
     const result = await (isOutward ? signals.untilRecorded(write) : write(false))
     postponed = []
+    signals.effectRecorded()
     return result
   }
 
@@ -58,6 +59,14 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       finished.push({ n, name, status: 'succeeded', result, attempts, startedAt })
     },
 
+    /** Records an attempt that its worker did not live to record. Gives the step's record. */
+    async lapse({ n, name, recorded }: StepPosition, startedAt: string): Promise<RecordedStep> {
+      const attempts = withLapse(recorded?.attempts ?? [], startedAt)
+      const step = { n, name, status: 'running' as const, result: recorded?.result ?? null, attempts }
+      await transact(tx => writeSteps(tx, run, [{ ...step, startedAt }]))
+      return { ...step, is_due: false }
+    },
+
     /** Records a failed attempt and throws how the run continues. */
     async fail(
       { n, name, recorded, startedAt, attemptsWith }: StepAttempt,
@@ -65,7 +74,7 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
     ): Promise<never> {
       const why = messageOf(error)
       const attempts = attemptsWith(why)
-      const after = afterFailure({ policy, attempts: attempts.length, error, signals })
+      const after = afterFailure({ policy, attempts: countedAttempts(attempts), error, signals })
       if (after.is === 'lost') throw new LeaseLost(why)
       if (after.is === 'interrupted') throw new Interrupted(why)
       const isLast = after.is === 'failed'

@@ -1,6 +1,7 @@
 import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
+import { recordLapse } from '../../domain/deliveries/record-lapse.ts'
 import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery, leaveDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
@@ -60,6 +61,7 @@ export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHand
 
 async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delivering): Promise<Outcome> {
   const { pool, batched } = delivering
+  if (claimed.hasLapsed) await recordLapse(pool, claimed)
   const delivery = await batched.load(claimed.id)
   if (delivery === null) {
     await deleteClaimedJob(pool, claimed)
@@ -94,14 +96,15 @@ async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Sig
 async function send(
   delivery: OpenDelivery,
   destination: EventDestination,
-  { lease, halt }: Signals,
+  { lease, halt, effectBegins }: Signals,
   { secrets, outgoing, policy }: Delivering,
 ): Promise<Sent> {
   const { config, environment, id, occurrence } = delivery
   const settings = openSettings({ secrets, environment, integration: config.id }, config)
-  return sendWithin(policy.attemptLimitMs, [lease, halt], signal =>
-    destination.send(occurrence, { outgoing, settings, deliveryId: id, signal }),
-  )
+  return sendWithin(policy.attemptLimitMs, [lease, halt], signal => {
+    effectBegins()
+    return destination.send(occurrence, { outgoing, settings, deliveryId: id, signal })
+  })
 }
 
 async function fail(

@@ -1439,7 +1439,10 @@ export type AutomationRunStep = {
 export type AutomationRunAttempt = {
     number: number;
     started_at: Time;
-    duration_ms: number;
+    /**
+     * Null for an attempt that was not recorded: the worker ended first, so the message may have been sent, and the step is tried again with the same key.
+     */
+    duration_ms: number | null;
     error: string | null;
 };
 
@@ -2735,6 +2738,9 @@ export type IntegrationDelivery = {
      * Only when failed. `exhausted`: all attempts failed; `gone`: the address answered 410; `rejected`: the provider will not take it; `expired`: held for 30 days; `run_cancelled`: the automation run that sent it was cancelled.
      */
     reason: 'exhausted' | 'gone' | 'rejected' | 'expired' | 'integration_deleted' | 'run_cancelled' | null;
+    /**
+     * How often it was sent, or may have been.
+     */
     attempt_count: number;
     /**
      * The last 20, oldest first.
@@ -2748,7 +2754,13 @@ export type IntegrationDelivery = {
 export type DeliveryAttempt = {
     number: number;
     started_at: Time;
-    duration_ms: number;
+    /**
+     * Null for an attempt that was not recorded: the worker ended before the answer, so the delivery may have been received and is sent again under the same id. `started_at` is then when that worker was last known to have the delivery.
+     */
+    duration_ms: number | null;
+    /**
+     * Null without an answer.
+     */
     http_status: number | null;
     error: string | null;
     /**

@@ -1,0 +1,56 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import type { Logger } from 'pino'
+import { noteUnbegun } from '../domain/jobs/lapse.ts'
+import { type HeldLease, releaseLeases } from '../domain/jobs/lease.ts'
+import type { Pool } from '../store/connect.ts'
+import { classifyFailure } from '../store/failures.ts'
+
+const RETRY_MS = 500
+
+export type FailedJobsOptions = { pool: Pool; leaseMs: number; log: Logger }
+
+/**
+ * Jobs whose execution ended by an error: nobody executes them, and their leases are alive. Where the database was away, they are released as soon as
+ * it answers: without a release they would wait until the leases expire. A job is released once within a lease, so an error that only looks
+ * like an outage costs no more than that. All other jobs are left until their leases have expired.
+ */
+export function failedJobs({ pool, leaseMs, log }: FailedJobsOptions) {
+  const waiting = new Set<HeldLease>()
+  /** By the time from which on the job may be released again. */
+  const released = new Map<string, number>()
+  let isReleasing = false
+
+  async function releaseAll(): Promise<void> {
+    while (waiting.size > 0) {
+      await pause(RETRY_MS, undefined, { ref: false })
+      const now = performance.now()
+      for (const [key, until] of released) if (until <= now) released.delete(key)
+      const jobs = [...waiting]
+      // Fails as long as the database is away. Also after the leases have expired: a sweep would take the jobs for begun.
+      const isDone = await releaseLeases(pool, jobs).then(
+        () => true,
+        () => false,
+      )
+      if (isDone) for (const job of jobs) waiting.delete(job)
+    }
+    isReleasing = false
+  }
+
+  return (held: HeldLease, error: unknown): void => {
+    const key = `${held.kind}:${held.id}`
+    const now = performance.now()
+    if (classifyFailure(error) !== 'unavailable' || now < (released.get(key) ?? 0)) {
+      // What fails before its effect fails for ever, perhaps, and must not count as tried each time.
+      if (held.unrecordedMs === null)
+        noteUnbegun(pool, held.kind, [held]).catch(second =>
+          log.warn({ err: second, kind: held.kind }, 'a job that was not begun could not be noted'),
+        )
+      return
+    }
+    released.set(key, now + leaseMs)
+    waiting.add(held)
+    if (isReleasing) return
+    isReleasing = true
+    void releaseAll()
+  }
+}
