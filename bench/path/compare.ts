@@ -2,10 +2,8 @@ import { startRedis } from '../../test/harness/redis.ts'
 import { durability, newDatabase } from '../database.ts'
 import { flag, median, option, type Result, round, say, table, thousands } from '../report.ts'
 import { withResources } from '../resources.ts'
-import { DRIVERS, type Driver, type Measured, type Rate, startOurs, type Way } from './ours.ts'
+import { DRIVERS, type Driver, type Measured, PEOPLE, type Rate, startOurs, type Way } from './ours.ts'
 import { type PeerRate, type Side, startPeers, startReceiver } from './peers.ts'
-
-const WARM_UP = 1_000
 
 const middle = <R extends PeerRate>(rates: R[], of: (rate: R) => number): number => median(rates.map(of))
 
@@ -25,13 +23,13 @@ export const compare = (name: string, way: Way, waiting: number): Promise<Result
     resources.undo(() => redis.end())
     const peers = await startPeers(resources, database, redis.url, receiver)
     const sides: Side[] = way === 'automate' ? ['pg-boss', 'BullMQ', 'by hand'] : ['pg-boss', 'BullMQ']
-    for (const side of sides) await peers.round(side, WARM_UP)
+    for (const side of sides) await peers.round(side, PEOPLE)
     peers.pause()
     const drivers = flag('one-driver') ? DRIVERS.slice(1) : DRIVERS
     const measured = new Map<Driver, Measured>()
     for (const driver of drivers) {
       const one = await startOurs(resources, { driver, way, integrations, workers, waiting }, receiver)
-      await one.round(WARM_UP)
+      await one.round(PEOPLE)
       one.pause()
       measured.set(driver, one)
     }

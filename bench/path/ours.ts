@@ -24,6 +24,8 @@ export type Setting = { driver: Driver; way: Way; integrations: number; workers:
 const BATCH = 500
 const CALLERS = 4
 const POLL_MS = 20
+/** Most events are of users that are known already. */
+export const PEOPLE = 5_000
 const EVENT = 'bench.path'
 
 export type Measured = {
@@ -40,7 +42,7 @@ async function post(calls: Caller, name: string, from: number, count: number): P
       const first = next
       next += BATCH
       const events = Array.from({ length: Math.min(BATCH, count - first) }, (_, n) =>
-        event(name, `${from + first + n}`, `person-${from + first + n}`),
+        event(name, `${from + first + n}`, `person-${(from + first + n) % PEOPLE}`),
       )
       await calls('POST', '/v4/events', { events })
     }

@@ -12,8 +12,9 @@
 //   `for no key update`: ten in a row are counted one by one, across all workers.
 // - A pause writes no delivery. A worker suspends each delivery that it claims, so a pause changes one row however many deliveries are
 //   open. A delivery that is being sent at that moment is sent, and its result is recorded.
-// - A success reads the integration's row and locks it only to change it: once a second (`last_delivery_at`), or when there are failures
-//   to reset. A success that does not see a failure, because that is not committed yet, counts as earlier than the failure.
+// - A success reads the integration's row and waits for it only when there are failures to reset. Its time (`last_delivery_at`) is written once
+//   a second, unless another transaction has the row. A success that does not see a failure, because that is not committed yet, counts as
+//   earlier than the failure.
 // - Recording checks the fence under the lock of the job's row, as everywhere. If the delivery was erased or deleted meanwhile, the row
 //   is gone and the result of the attempt is dropped.
 // - An answer that comes while the database is away stays with its worker, which tries to record it until the database answers.

@@ -6,7 +6,7 @@ import { DELIVERY_DUE, type DeliveryAttempt, expiry, withAttempt } from './deliv
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { scheduleProbe } from './probe.ts'
-import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns, type WaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
 /** After so many failed attempts in a row, or events refused of so many users in a row, the integration is in error. */
 const FAILURES_TO_ERROR = 10
@@ -107,7 +107,7 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
 
 /**
  * Ends a delivery as failed: the next delivery of its ordering key is due, and the run that waits for it is woken. `added`: how many attempts
- * are new. The ordering key, the run and the fence are locked.
+ * are new. The ordering key, the `waiting` run and the fence are locked.
  */
 export async function failDelivery(
   tx: Tx,
@@ -115,6 +115,7 @@ export async function failDelivery(
   reason: string,
   attempts: DeliveryAttempt[],
   added: number,
+  waiting: WaitingRuns,
 ): Promise<void> {
   await tx.query(
     `update deliveries set status = 'failed', reason = $2, attempts = $3, attempt_count = attempt_count + $4,
@@ -124,7 +125,7 @@ export async function failDelivery(
   )
   await deleteJob(tx, DELIVERY_DUE, delivery.number)
   await scheduleNext(tx, orderingKeysOf([delivery]))
-  await wakeWaitingRuns(tx, [delivery])
+  await wakeWaitingRuns(tx, waiting)
 }
 
 /** The next attempt is due after `seconds`; null: the delivery is held until it expires. */
@@ -160,13 +161,13 @@ export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Record
     const { claimed, delivery, attempt, outcome, isRepeat = false } = failed
     const integration = await countFailure(tx, failed)
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
-    await lockWaitingRuns(tx, [delivery])
+    const waiting = await lockWaitingRuns(tx, [delivery])
     // Every record of a failure ends the claim: a repeat that finds it ended was recorded before.
     await (isRepeat ? lockClaim(tx, claimed) : lockFence(tx, claimed))
     const attempts = withAttempt(delivery, attempt)
     if (integration?.is_probed) await scheduleProbe(tx, delivery.environment, [delivery.integration])
     const end = async (why: string): Promise<RecordedFailure> => {
-      await failDelivery(tx, delivery, why, attempts, 1)
+      await failDelivery(tx, delivery, why, attempts, 1, waiting)
       return { is: 'failed', why }
     }
     if (outcome !== 'retry') return end(outcome === 'gone' ? 'gone' : 'rejected')

@@ -11,23 +11,30 @@ import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
-// The integration's row changes at most once a second, or when there is a failure to reset: a row that every success writes would be the
-// narrowest bottleneck of all. An integration in error that is probed becomes active with its first success.
+// A success waits for the integration's row only when it has something to clear, or when the row has shown no delivery for a while: a row that
+// every success writes, or waits for, would be the narrowest bottleneck of all. An integration in error that is probed becomes active with its
+// first success.
+const IS_UNCLEARED = `(i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed)`
 const UPDATE_INTEGRATIONS = `
-  with stale as materialized (
-    select i.number, i.active = 2 and i.is_probed as revived, t.now
-    from integrations i cross join lateral (select environment_now(i.environment) as now) t
-    where i.number = any ($1::int[]) and i.deleted_at is null
-      and (i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed
-        or i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', t.now))
+  with given as materialized (
+    select i.number, environment_now(i.environment) as now from integrations i where i.number = any ($1::int[]) and i.deleted_at is null
+  ), cleared as materialized (
+    select i.number, i.active = 2 and i.is_probed as revived, g.now from integrations i join given g on g.number = i.number
+    where i.number = any ($1::int[])
+      and (${IS_UNCLEARED} or i.last_delivery_at is null or i.last_delivery_at < g.now - interval '10 seconds')
     order by i.number for no key update of i
+  ), stamped as materialized (
+    select i.number, false as revived, g.now from integrations i join given g on g.number = i.number
+    where i.number = any ($1::int[]) and not ${IS_UNCLEARED}
+      and i.last_delivery_at < date_trunc('second', g.now) and i.last_delivery_at >= g.now - interval '10 seconds'
+    order by i.number for no key update of i skip locked
   )
   update integrations i set last_delivery_at = greatest(i.last_delivery_at, s.now), failures_in_row = 0, delivery_error_count = 0, refused_users = '{}',
     active = case when s.revived then 1 else i.active end, held_since = case when s.revived then null else i.held_since end,
     is_probed = i.is_probed and not s.revived, probing = case when s.revived then null else i.probing end,
     released_to = case when s.revived then null else i.released_to end,
     updated_at = case when s.revived then date_trunc('second', s.now) else i.updated_at end
-  from stale s where i.number = s.number returning i.number, i.environment, s.revived`
+  from (select * from cleared union all select * from stamped) s where i.number = s.number returning i.number, i.environment, s.revived`
 
 const END_DELIVERIES = `
   with jobs as (${deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])')})
@@ -45,7 +52,7 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
     values: [integrations],
   })
   await lockOrderingKeys(tx, orderingKeysOf(items.map(({ delivery }) => delivery)))
-  await lockWaitingRuns(
+  const waiting = await lockWaitingRuns(
     tx,
     items.map(({ delivery }) => delivery),
   )
@@ -61,7 +68,7 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const environments = deliveries.map(({ environment }) => environment)
   await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
   await scheduleNext(tx, orderingKeysOf(deliveries))
-  await wakeWaitingRuns(tx, deliveries)
+  await wakeWaitingRuns(tx, waiting)
   for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
     await endProbes(tx, number)

@@ -63,8 +63,8 @@ export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDe
     )
     if (expired.rowCount === 0) return false
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
-    await lockWaitingRuns(tx, [delivery])
+    const waiting = await lockWaitingRuns(tx, [delivery])
     await lockFence(tx, claimed)
-    await failDelivery(tx, delivery, 'expired', delivery.attempts, 0)
+    await failDelivery(tx, delivery, 'expired', delivery.attempts, 0, waiting)
     return true
   })

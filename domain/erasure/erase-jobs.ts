@@ -8,7 +8,7 @@ import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { addToLedgerHistory, USER_DELETED } from '../ledger-history/history.ts'
 
 const lockJobsOf = (kind: string, table: string, open: string) =>
-  lockJobs(kind, `any (array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open}))`, 'update')
+  lockJobs(kind, `array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open})`, 'update')
 // The key of each integration is looked up by its own: for a join the planner might read all integrations for each key, or all keys.
 const ORDERING_KEYS = `array(
   select l.ctid from integrations i

@@ -9,6 +9,7 @@ import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { JobHandler } from '../engine/handler.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
 import { advanceRun, applyAutomationStatus } from './advance-run.ts'
+import { performingInGroups } from './perform-group.ts'
 import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
@@ -53,6 +54,7 @@ export function automationHandler({
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const transactions = takingTurns(TRANSACTIONS, { share: SHARE })
+  const group = performingInGroups({ pool: planned, transactions, at })
   const outgoing = {
     email: takingTurns(EFFECTS.email, { share: SHARE }),
     push: takingTurns(EFFECTS.push, { share: SHARE }),
@@ -71,7 +73,7 @@ export function automationHandler({
       const loaded = await load({ number: id, fence })
       if (!loaded) return { is: 'lost' }
       const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
-      return stopped ?? advanceRun(loaded, { pool, planned, deps, record, policy, at, signals, transactions, outgoing })
+      return stopped ?? advanceRun(loaded, { pool, deps, record, policy, at, signals, group, transactions, outgoing })
     },
   }
 }
