@@ -23,7 +23,7 @@ type AutomationDelivery = {
   stepId: string
 }
 
-// `for share`, in the order of their numbers: a transaction that activates or pauses an integration comes wholly before or wholly after this
+// `for key share`, in the order of their numbers: a transaction that activates or pauses an integration comes wholly before or wholly after this
 // one. So a release never leaves a held delivery out. The integration's id as an ordered range: it leaves one index to a plan that was made
 // while the table was empty.
 const CREATE = `
@@ -36,7 +36,7 @@ const CREATE = `
         select number from integrations where environment = $1 and id >= k.id and id <= k.id order by id limit 1) f order by f.number) n
     cross join lateral (
       select id, number, active, held_since, is_probed from integrations
-      where number = n.number and slug = 'webhooks' and deleted_at is null limit 1 for share) l
+      where number = n.number and slug = 'webhooks' and deleted_at is null limit 1 for key share) l
   ), created as (
     insert into deliveries (environment, id, integration, source, event_id, event_name, user_id, partition, log_offset, automation, run_id,
       step_id, created_at)

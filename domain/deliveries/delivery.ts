@@ -6,7 +6,7 @@
 //   delivery of the first. Of one that adds and one that ends, either the second sees the new delivery and schedules it as next, or the
 //   first finds nothing open and inserts a job for its own delivery.
 // - The integration's row puts transactions that change its state and transactions that depend on it in order. A transaction that
-//   creates deliveries locks the row `for share` and uses the state that it reads there: a pause, release or deletion comes wholly before
+//   creates deliveries locks the row `for key share` and uses the state that it reads there: a pause, release or deletion comes wholly before
 //   or wholly after it. A transaction that suspends deliveries (suspend.ts) does the same: it reads the state again under the lock, so
 //   that no delivery is suspended for 30 days right after the release that should have sent it. Failed attempts lock the row
 //   `for no key update`: ten in a row are counted one by one, across all workers.

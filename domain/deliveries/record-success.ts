@@ -11,30 +11,28 @@ import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
-// A success waits for the integration's row only when it has something to clear, or when the row has shown no delivery for a while: a row that
-// every success writes, or waits for, would be the narrowest bottleneck of all. An integration in error that is probed becomes active with its
-// first success.
-const IS_UNCLEARED = `(i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed)`
+// A success waits for the integration's row only when it has something to clear: a row that every success writes, or waits for, would be the
+// narrowest bottleneck of all. The time of the last delivery is written once a second, unless another transaction has the row. An integration
+// in error that is probed becomes active with its first success: that changes the state on which others depend.
+const locked = (condition: string, lock: string, revived: boolean) => `
+    select i.number, ${revived} as revived, g.now from integrations i join given g on g.number = i.number
+    where i.number = any ($1::int[]) and ${condition} order by i.number for ${lock}`
+const IS_IN_ERROR = 'i.active = 2 and i.is_probed'
+const IS_COUNTED = '(i.failures_in_row > 0 or i.delivery_error_count > 0)'
+const IS_OLD = "(i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', g.now))"
 const UPDATE_INTEGRATIONS = `
   with given as materialized (
     select i.number, environment_now(i.environment) as now from integrations i where i.number = any ($1::int[]) and i.deleted_at is null
-  ), cleared as materialized (
-    select i.number, i.active = 2 and i.is_probed as revived, g.now from integrations i join given g on g.number = i.number
-    where i.number = any ($1::int[])
-      and (${IS_UNCLEARED} or i.last_delivery_at is null or i.last_delivery_at < g.now - interval '10 seconds')
-    order by i.number for no key update of i
-  ), stamped as materialized (
-    select i.number, false as revived, g.now from integrations i join given g on g.number = i.number
-    where i.number = any ($1::int[]) and not ${IS_UNCLEARED}
-      and i.last_delivery_at < date_trunc('second', g.now) and i.last_delivery_at >= g.now - interval '10 seconds'
-    order by i.number for no key update of i skip locked
+  ), revived as materialized (${locked(IS_IN_ERROR, 'update of i', true)}
+  ), cleared as materialized (${locked(`${IS_COUNTED} and not (${IS_IN_ERROR})`, 'no key update of i', false)}
+  ), stamped as materialized (${locked(`${IS_OLD} and not ${IS_COUNTED} and not (${IS_IN_ERROR})`, 'no key update of i skip locked', false)}
   )
   update integrations i set last_delivery_at = greatest(i.last_delivery_at, s.now), failures_in_row = 0, delivery_error_count = 0, refused_users = '{}',
     active = case when s.revived then 1 else i.active end, held_since = case when s.revived then null else i.held_since end,
     is_probed = i.is_probed and not s.revived, probing = case when s.revived then null else i.probing end,
     released_to = case when s.revived then null else i.released_to end,
     updated_at = case when s.revived then date_trunc('second', s.now) else i.updated_at end
-  from (select * from cleared union all select * from stamped) s where i.number = s.number returning i.number, i.environment, s.revived`
+  from (select * from revived union all select * from cleared union all select * from stamped) s where i.number = s.number returning i.number, i.environment, s.revived`
 
 const END_DELIVERIES = `
   with jobs as (${deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])')})

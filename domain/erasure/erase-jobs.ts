@@ -29,7 +29,7 @@ const lockRows = (table: string) => `select 1 from ${table} where environment = 
 const LOCK = [
   `select 1 from log_consumers where consumer in ('automations', 'integrations') and environment = $1 and partition = $3 and $2::text is not null
    order by consumer for no key update`,
-  'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
+  'select 1 from integrations where environment = $1 and $2::text is not null order by number for update',
   `select 1 from ordering_keys where ctid = any (${ORDERING_KEYS}) order by integration for update`,
   lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', UNFINISHED_RUN),
   lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),

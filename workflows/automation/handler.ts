@@ -54,7 +54,7 @@ export function automationHandler({
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const transactions = takingTurns(TRANSACTIONS, { share: SHARE })
-  const group = performingInGroups({ pool: planned, transactions, at })
+  const group = performingInGroups({ pool: recording, transactions, at })
   const outgoing = {
     email: takingTurns(EFFECTS.email, { share: SHARE }),
     push: takingTurns(EFFECTS.push, { share: SHARE }),

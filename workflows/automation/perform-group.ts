@@ -18,7 +18,7 @@ type Member = DueInGroup & { attempts: Attempts }
 /** Performs a step together with the same step of other runs. Throws `LeaseLost`, and any error of the step. */
 export type PerformInGroup = (item: DueInGroup) => Promise<RunProgress>
 
-/** `pool`: its connections plan a statement once. */
+/** `pool`: its connections plan a statement once, and join by hashing. */
 export type GroupOptions = { pool: Pool; transactions: InTurn; at: AtCrashPoint }
 
 /** Runs of one transaction. */
