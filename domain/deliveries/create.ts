@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
+import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseOfNth } from '../jobs/claim-on-insert.ts'
 import { announceJobs, type ClaimedJob } from '../jobs/job.ts'
 import { insertJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
@@ -26,6 +26,7 @@ type AutomationDelivery = {
 // `for key share`, in the order of their numbers: a transaction that activates or pauses an integration comes wholly before or wholly after this
 // one. So a release never leaves a held delivery out. The integration's id as an ordered range: it leaves one index to a plan that was made
 // while the table was empty.
+const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 12 })
 const CREATE = `
   with given as (
     select * from unnest($2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[], $9::jsonb[], $10::text[], $11::text[])
@@ -45,18 +46,19 @@ const CREATE = `
     from environment_now($1) t, given w join i on i.id = w.integration_id order by w.n
     on conflict (environment, run_id, step_id) where source = 'automation' do nothing
     returning number, id, integration, created_at, run_id, step_id
-  ), claim as (
-    select ${leaseIf('count(*) <= $12', '$14')} as lease from created
+  ), placed as (
+    select created.number, created.created_at, row_number() over (order by created.number) as nth,
+      row_number() over (partition by created.integration order by created.number) as nth_of, i.number as destination, i.active, i.held_since
+    from created join i on i.number = created.integration
   ), jobs as (
     ${insertJobs({
       kind: DELIVERY_DUE,
-      id: 'created.number',
+      id: 'i.number',
       environment: '$1',
-      dueAt: firstDue('created.created_at'),
-      destination: 'i.number',
+      dueAt: firstDue('i.created_at'),
+      destination: 'i.destination',
       lease: 'l.lease',
-      from: `created cross join claim join i on i.number = created.integration
-        cross join lateral (select case when i.active = 1 and i.number <> all ($13::int[]) then claim.lease end as lease) l`,
+      from: `placed i cross join lateral (select case when i.active = 1 then ${LEASE} end as lease) l`,
     })}
     returning id, destination, lease_until is not null as is_claimed
   ), probed as (
@@ -78,7 +80,7 @@ type CreatedDeliveries = { ids: (string | null)[]; claimed: ClaimedJob[] }
 
 /**
  * Creates the deliveries of the webhook steps of runs, or finds those that an earlier execution of a step has created. The end of a delivery
- * wakes its run. Deliveries that are due at once are claimed on insert, if this process has the capacity for all of them.
+ * wakes its run. Deliveries that are due at once are claimed on insert, as far as this process has capacity.
  */
 export async function createAutomationDeliveries(
   tx: Tx,

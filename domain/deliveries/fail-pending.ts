@@ -2,9 +2,10 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { continueLater, continueWork } from '../jobs/bounded-work.ts'
 import { deleteJobs, lockJobs } from '../jobs/sql.ts'
+import { wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
-import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 /** Kind of the job that fails the open deliveries of a deleted integration. Its id is the integration's number. */
 export const DELETION_DUE = 'integration-deletion'
@@ -55,7 +56,7 @@ async function failThese(tx: Tx, environment: Environment, integration: number, 
   )
   // Also the jobs that recording has inserted meanwhile. A worker that executes one of these deliveries can record nothing.
   await tx.query(deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])'), [numbers])
-  await wakeWaitingRuns(tx, runs)
+  await wakeLockedRuns(tx, runs, null)
 }
 
 /**

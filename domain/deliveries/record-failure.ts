@@ -2,11 +2,12 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type ClaimedJob, deleteJob, lockClaim, lockFence } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
+import { type LockedRun, wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE, type DeliveryAttempt, expiry, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { scheduleProbe } from './probe.ts'
-import { lockWaitingRuns, type WaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 /** After so many failed attempts in a row, or events refused of so many users in a row, the integration is in error. */
 const FAILURES_TO_ERROR = 10
@@ -117,7 +118,7 @@ export async function failDelivery(
   reason: string,
   attempts: DeliveryAttempt[],
   added: number,
-  waiting: WaitingRuns,
+  waiting: readonly LockedRun[],
 ): Promise<void> {
   await tx.query(
     `update deliveries set status = 'failed', reason = $2, attempts = $3, attempt_count = attempt_count + $4,
@@ -127,7 +128,7 @@ export async function failDelivery(
   )
   await deleteJob(tx, DELIVERY_DUE, delivery.number)
   await scheduleNext(tx, orderingKeysOf([delivery]))
-  await wakeWaitingRuns(tx, waiting)
+  await wakeLockedRuns(tx, waiting, null)
 }
 
 /** The next attempt is due after `seconds`; null: the delivery is held until it expires. */

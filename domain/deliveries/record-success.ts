@@ -1,13 +1,15 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
 import { deleteJobs } from '../jobs/sql.ts'
+import { wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE, type DeliveryAttempt, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { releaseDeliveries } from './release.ts'
-import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
@@ -42,7 +44,10 @@ const END_DELIVERIES = `
         from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
   where v.number = any ($1::bigint[]) and v.number = w.number`
 
-async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
+/** `recorded`: in order; false: the lease was lost, and nothing was recorded. `claimed`: runs that were woken, and claimed at once. */
+type Recorded = { recorded: boolean[]; claimed: ClaimedJob[] }
+
+async function record(tx: Tx, items: readonly Delivered[], capacity: InsertCapacity | null): Promise<Recorded> {
   const integrations = [...new Set(items.map(({ delivery }) => delivery.integration))]
   const updated = await tx.query<{ number: number; environment: number; revived: boolean }>({
     name: 'update-delivered-integrations',
@@ -66,14 +71,15 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const environments = deliveries.map(({ environment }) => environment)
   await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
   await scheduleNext(tx, orderingKeysOf(deliveries))
-  await wakeWaitingRuns(tx, waiting)
+  const runs = await wakeLockedRuns(tx, waiting, capacity)
   for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
     await endProbes(tx, number)
     await releaseDeliveries(tx, environment, number)
   }
-  return items.map(({ claimed }) => locked.has(claimed.id))
+  return { recorded: items.map(({ claimed }) => locked.has(claimed.id)), claimed: runs }
 }
 
-/** Records deliveries that were delivered at the same moment, in one transaction. False: the lease was lost, and nothing was recorded. */
-export const recordDelivered = (pool: Pool, items: readonly Delivered[]): Promise<boolean[]> => transaction(pool, tx => record(tx, items))
+/** Records deliveries that were delivered at the same moment, in one transaction. The runs that wait for them are claimed as far as there is capacity. */
+export const recordDelivered = (pool: Pool, items: readonly Delivered[], capacity: InsertCapacity | null = null): Promise<Recorded> =>
+  transaction(pool, tx => record(tx, items, capacity))

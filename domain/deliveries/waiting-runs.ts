@@ -1,12 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { lockJobs } from '../jobs/sql.ts'
-import { AUTOMATION_RUN_DUE, wakeLockedRuns } from '../jobs/wake-runs.ts'
+import { AUTOMATION_RUN_DUE, type LockedRun } from '../jobs/wake-runs.ts'
 
 /** In SQL: whether the run of this number was cancelled with its automation, which is `a`, or is gone. */
 export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancelled_upto, true)`
-
-/** The jobs of runs: `id` is the run's number. */
-export type WaitingRuns = readonly { environment: number; id: number }[]
 
 type EndingDelivery = { environment: number; run_id: string | null }
 
@@ -23,24 +20,13 @@ const RUNS = `unnest($1::int[], $2::text[]) w(environment, id)
  * deliveries: an end of the run or its erasure, which end its deliveries, the run when it looks at its delivery, and the end of a delivery,
  * which wakes the run.
  */
-export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDelivery[]): Promise<WaitingRuns> {
+export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDelivery[]): Promise<LockedRun[]> {
   const waiting = ofRuns(deliveries)
   if (waiting.length === 0) return []
-  const { rows } = await tx.query<WaitingRuns[number]>({
+  const { rows } = await tx.query<LockedRun>({
     name: 'lock-waiting-runs',
     text: lockJobs(AUTOMATION_RUN_DUE, `array(select r.number from ${RUNS})`),
     values: columns(waiting),
   })
   return rows
-}
-
-/** Wakes the automation runs that wait for deliveries that have ended. The runs' jobs are locked. */
-export async function wakeWaitingRuns(tx: Tx, runs: WaitingRuns): Promise<void> {
-  for (const [environment, some] of Map.groupBy(runs, run => run.environment)) {
-    await wakeLockedRuns(
-      tx,
-      environment,
-      some.map(({ id }) => id),
-    )
-  }
 }

@@ -73,12 +73,12 @@ export const lockJob = (kind: string, id: string, strength: Strength = 'no key u
   `select id, fence, environment from due where kind = '${kind}' and id = ${id} for ${strength}`
 
 /**
- * Locks the jobs of an array of ids in the order of their ids, as every statement locks them. One probe of the index for each: up to Postgres 16
+ * Locks the jobs of an array of ids in the order of their ids, as every statement locks them. `is_free`: nobody has claimed the job. One probe of the index for each: up to Postgres 16
  * a plan takes the index for the order alone and reads every job of the kind.
  */
 export const lockJobs = (kind: string, ids: string, strength: Strength = 'no key update'): string =>
-  `select l.id, l.fence, l.environment from (select distinct id from unnest(${ids}) w(id) order by id) w cross join lateral (
-     select id, fence, environment from due where kind = '${kind}' and id >= w.id and id <= w.id order by id limit 1 for ${strength}) l`
+  `select l.id, l.fence, l.environment, l.is_free from (select distinct id from unnest(${ids}) w(id) order by id) w cross join lateral (
+     select id, fence, environment, lease_until is null as is_free from due where kind = '${kind}' and id >= w.id and id <= w.id order by id limit 1 for ${strength}) l`
 
 /** Ends jobs: they can no longer be claimed, and a worker that has claimed one can record nothing. */
 export const deleteJobs = (kind: string, ids: string): string => `delete from due where kind = '${kind}' and id = ${ids}`

@@ -118,12 +118,12 @@ describe('the capacity of an executor for an insert', () => {
       await both.promise
     }
     const inserted = await Promise.all(
-      [1, 2].map(id => jobs.claimOnInsert('crowded', fixture.environment, insertOne('crowded', id, together))),
+      [1, 2].map(id => jobs.claimOnInsert('crowded', [fixture.environment], insertOne('crowded', id, together))),
     )
     expect(inserted.map(({ capacity }) => capacity)).toEqual([1, 2].map(() => ({ most: 1, fullDestinations: [], leaseMs: 60_000 })))
     expect(begun).toHaveLength(1)
     expect(await due('crowded')).toEqual([1, 2].map(id => ({ id, fence: 1, leased: id === begun[0] })))
-    const third = await jobs.claimOnInsert('crowded', fixture.environment, insertOne('crowded', 3))
+    const third = await jobs.claimOnInsert('crowded', [fixture.environment], insertOne('crowded', 3))
     expect(third.capacity).toBeNull()
     open()
     await jobs.stop()
@@ -131,14 +131,14 @@ describe('the capacity of an executor for an insert', () => {
 
   test('is null for a kind that is not executed here and in a process that stops; a job that was claimed before the stop is released', async () => {
     const { begun, jobs, open } = executing('stopping')
-    expect((await jobs.claimOnInsert('other', fixture.environment, insertOne('other', 1))).capacity).toBeNull()
+    expect((await jobs.claimOnInsert('other', [fixture.environment], insertOne('other', 1))).capacity).toBeNull()
     open()
     await jobs.claimOnInsert(
       'stopping',
-      fixture.environment,
+      [fixture.environment],
       insertOne('stopping', 1, () => jobs.stop()),
     )
-    expect((await jobs.claimOnInsert('stopping', fixture.environment, insertOne('stopping', 2))).capacity).toBeNull()
+    expect((await jobs.claimOnInsert('stopping', [fixture.environment], insertOne('stopping', 2))).capacity).toBeNull()
     expect(begun).toEqual([])
     expect(await due('stopping')).toEqual([
       { id: 1, fence: 1, leased: false },

@@ -102,7 +102,7 @@ export function performingInGroups({ pool, transactions, at }: GroupOptions): Pe
     const { kind, signals } = members[0]!
     const environment = environmentOf(members[0]!)
     return transactions(environment, () =>
-      signals.claimOnInsert(kind.inserts, environment, capacity => transaction(pool, tx => performIn(tx, members, capacity))),
+      signals.claimOnInsert(kind.inserts, [environment], capacity => transaction(pool, tx => performIn(tx, members, capacity))),
     )
   }
 

@@ -6,6 +6,7 @@ import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery, leaveDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
 import { type ClaimedJob, deleteClaimedJob } from '../../domain/jobs/job.ts'
+import { AUTOMATION_RUN_DUE } from '../../domain/jobs/wake-runs.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -27,11 +28,21 @@ export type DeliverDeps = {
   at?: AtCrashPoint
 }
 
+type Succeeded = Delivered & Pick<Signals, 'claimOnInsert'>
+
+/** Records deliveries; the runs that wait for them go on in this process, as far as it has capacity. */
+async function recordAll(pool: Pool, items: readonly Succeeded[]): Promise<boolean[]> {
+  const environments = new Set(items.flatMap(({ delivery }) => (delivery.run_id === null ? [] : delivery.environment)))
+  if (environments.size === 0) return (await recordDelivered(pool, items)).recorded
+  const { claimOnInsert } = items[0]!
+  return (await claimOnInsert(AUTOMATION_RUN_DUE, [...environments], capacity => recordDelivered(pool, items, capacity))).recorded
+}
+
 /** What the deliveries of this worker read or record at the same moment is one statement each. */
 const statements = (pool: Pool) => ({
   load: batching((numbers: readonly number[]) => loadDeliveries(pool, numbers)),
   park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(pool, claimed)),
-  succeed: batching((items: readonly Delivered[]) => recordDelivered(pool, items), { max: 200 }),
+  succeed: batching((items: readonly Succeeded[]) => recordAll(pool, items), { max: 200 }),
 })
 
 type Delivering = Required<DeliverDeps> & { batched: ReturnType<typeof statements>; sending: ReturnType<typeof limitPerKey> }
@@ -105,7 +116,7 @@ async function hold(claimed: ClaimedJob, delivery: OpenDelivery, { pool, batched
 
 async function recordSent({ made, sent }: Attempted, signals: Signals, delivering: Delivering): Promise<Outcome> {
   if (sent.outcome !== 'delivered') return fail(made, sent.outcome, sent, signals, delivering)
-  const isRecorded = await signals.untilRecorded(() => delivering.batched.succeed(made))
+  const isRecorded = await signals.untilRecorded(() => delivering.batched.succeed({ ...made, claimOnInsert: signals.claimOnInsert }))
   return isRecorded ? { is: 'succeeded' } : { is: 'lost' }
 }
 
