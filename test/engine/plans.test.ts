@@ -73,7 +73,7 @@ async function turn(id: string): Promise<void> {
     if (kind === 'delivery') {
       const [delivery] = await loadDeliveries(planned, [id])
       const attempt = { started_at: delivery!.startedAt, duration_ms: 1, http_status: 200, error: null, response: null }
-      expect(await recordDelivered(planned, [{ claimed: job, delivery: delivery!, attempt }])).toEqual([true])
+      expect((await recordDelivered(planned, [{ claimed: job, delivery: delivery!, attempt }])).recorded).toEqual([true])
     } else {
       const [loaded] = await loadRuns(planned, [{ number: id, fence: job.fence }])
       await loadTriggers(planned, [loaded!.run])
