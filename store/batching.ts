@@ -12,12 +12,12 @@ export type BatchingOptions = {
 const CONFLICT_TRIES = 3
 
 /**
- * Group commit: one statement carries what many callers write at the same moment. `flush` returns one answer for each item, in order, and
- * must be all or nothing: a flush that fails is repeated with halves of its items, until the bad item fails alone. When the database is
+ * Group commit: one statement carries what many callers write at the same moment. `flush` returns one answer for each item, in order (an
+ * error is thrown to the item's caller), and must be all or nothing: a flush that fails is repeated with halves of its items, until the bad item fails alone. When the database is
  * unavailable or too slow, all callers of the flush get the error instead.
  */
 export function batching<Item, Answer>(
-  flush: (items: readonly Item[]) => Promise<readonly Answer[]>,
+  flush: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>,
   { max = 1_000, inFlight = 2 }: BatchingOptions = {},
 ): (item: Item) => Promise<Answer> {
   let running = 0
@@ -64,4 +64,24 @@ export function batching<Item, Answer>(
     },
   )
   return item => loader.load(item)
+}
+
+/** The same for each key by itself: a flush has items of one key alone. */
+export function batchingByKey<Item, Answer>(
+  keyOf: (item: Item) => string,
+  flush: (items: readonly Item[]) => Promise<readonly (Answer | Error)[]>,
+  options?: BatchingOptions,
+): (item: Item) => Promise<Answer> {
+  const ofKeys = new Map<string, { add: (item: Item) => Promise<Answer>; under: number }>()
+  return async item => {
+    const key = keyOf(item)
+    const of = ofKeys.get(key) ?? { add: batching(flush, options), under: 0 }
+    ofKeys.set(key, of)
+    of.under++
+    try {
+      return await of.add(item)
+    } finally {
+      if (--of.under === 0) ofKeys.delete(key)
+    }
+  }
 }

@@ -1,4 +1,5 @@
-import { BACKLOG, type SpareCapacity } from '../domain/jobs/sweep.ts'
+import type { InsertCapacity } from '../domain/jobs/claim-on-insert.ts'
+import type { SpareCapacity } from '../domain/jobs/sweep.ts'
 import type { JobGroup } from '../domain/jobs/take-batch.ts'
 import type { JobHandler } from '../workflows/engine/handler.ts'
 import type { KnownProjects } from './known-projects.ts'
@@ -6,8 +7,8 @@ import type { KnownProjects } from './known-projects.ts'
 /** A sweep is offered capacity for one job for each 50 that are free, and at most for a quarter of the smallest limit. */
 const FREE_PER_OFFERED = 50
 const QUARTER = 4
-/** The most that one statement claims on insert: a larger number of jobs is for all workers to share. */
-const MOST_ON_INSERT = BACKLOG - 1
+/** The most that one statement claims on insert: about what a consumer of the log reads at once. */
+const MOST_ON_INSERT = 1_024
 
 /**
  * Counts the jobs of one kind that a process holds: in all, of each project and for each destination, against the limits of the handler. A
@@ -91,12 +92,15 @@ export function capacity(
       reserved -= most
       offered -= most
     },
-    /** Capacity that an insert of this environment may use. It is not reserved: another claim may use it meanwhile. Null: there is too little. */
-    forInsert(environment: number): Pick<SpareCapacity, 'most' | 'fullDestinations'> | null {
-      const { most, fullDestinations } = spare()
-      return most <= 0 || !hasShare(projects.projectOf(environment), most)
-        ? null
-        : { most: Math.min(most, MOST_ON_INSERT), fullDestinations }
+    /**
+     * Capacity that an insert of these environments may use. It is not reserved: another claim may use it meanwhile, and what does not fit then
+     * waits. Null: there is none.
+     */
+    forInsert(environments: readonly number[]): Omit<InsertCapacity, 'leaseMs'> | null {
+      const left = (project: number) => limitOf(project) - heldBy(project) - offered
+      const most = Math.min(Math.floor(free() / QUARTER), MOST_ON_INSERT, ...environments.map(one => left(projects.projectOf(one))))
+      const roomFor = (held: number) => Math.max(0, perDestination - held - offered)
+      return most <= 0 ? null : { most, rooms: new Map([...ofDestinations].map(([key, n]) => [key, roomFor(n)])), room: roomFor(0) }
     },
   }
 }

@@ -51,17 +51,18 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
 
   /**
    * Calls `insert`, which commits, with the capacity of this process, and executes what it claimed. The capacity is not reserved meanwhile:
-   * the jobs that do not fit any more are released.
+   * the jobs that do not fit any more wait. A process that stops releases them.
    */
-  const claimOnInsert: ClaimOnInsert = async (kind, environment, insert) => {
+  const claimOnInsert: ClaimOnInsert = async (kind, environments, insert) => {
     const executing = stopping.aborted ? undefined : kinds.get(kind)
-    await projects.learn([environment])
-    const capacity = executing?.forInsert(environment)
+    await projects.learn(environments)
+    const capacity = executing?.forInsert(environments)
     const until = performance.now() + leaseMs
     const inserted = await insert(capacity ? { ...capacity, leaseMs } : null)
-    const left = inserted.claimed.filter(claimed => !executing?.executeIfFits({ claimed, until }))
+    const { claimed } = inserted
+    if (executing && !stopping.aborted) executing.executeOrWait(claimed.map(one => ({ claimed: one, until })))
     // The insert is committed, so an error here is not its error: the leases expire then.
-    await releaseLeases(pool, left).catch(error => log.warn({ err: error, kind }, 'jobs that do not fit could not be released'))
+    else await releaseLeases(pool, claimed).catch(error => log.warn({ err: error, kind }, 'claimed jobs could not be released'))
     return inserted
   }
 

@@ -152,11 +152,9 @@ export function kindExecutor({ pool, handler, projects, execute, stopping, batch
       limits.add(candidate.claimed)
       begin(candidate)
     },
-    /** For a job that may not fit any more. False: it was not begun. */
-    executeIfFits(candidate: Candidate): boolean {
-      const isBegun = !stopping.aborted && limits.tryAdd(candidate.claimed)
-      if (isBegun) begin(candidate)
-      return isBegun
+    /** For jobs of which some may not fit any more. */
+    executeOrWait(candidates: readonly Candidate[]): void {
+      for (const candidate of waiting.admit(candidates)) begin(candidate)
     },
     /** While the process stops: lets no batch wait any longer. */
     wake: (): void => wakeTurn(),

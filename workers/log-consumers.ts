@@ -47,7 +47,7 @@ export function startConsumers({ pool, consumers, claimOnInsert, log, at = NOWHE
   async function readBatch(reader: Reader): Promise<boolean> {
     const { key, consumer, environment } = reader
     try {
-      const { isFull } = await claimOnInsert(consumer.jobKind, environment, async capacity => {
+      const { isFull } = await claimOnInsert(consumer.jobKind, [environment], async capacity => {
         const batch = await consumeBatch(pool, consumer, environment, BATCH, capacity)
         if (batch.partitions > 0) at('consumed')
         return batch

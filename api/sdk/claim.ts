@@ -2,6 +2,7 @@ import { googlePlanOf } from '../../domain/products/product.ts'
 import type { PurchaseInput } from '../../domain/purchases/claim.ts'
 import { claimToVerify, type Evidence, verificationTime } from '../../domain/purchases/verification.ts'
 import { Refusal } from '../../domain/refusal.ts'
+import { timeLimit } from '../../store/time-limit.ts'
 import { evidenceOfApp, recordOfApp } from '../app-purchase.ts'
 import { attemptIn, logRefusedPurchase } from '../refused-attempts.ts'
 import { SdkProblem } from './errors.ts'
@@ -61,7 +62,7 @@ const AT_ONCE = 5
  * come back with it, so the error is thrown when the others are recorded.
  */
 export async function claimEach(call: SdkCaller, inputs: PurchaseInput[]): Promise<void> {
-  const late = AbortSignal.timeout(PATIENCE_MS)
+  const late = timeLimit(PATIENCE_MS).signal
   let unanswered: SdkProblem | undefined
   for (let from = 0; from < inputs.length; from += AT_ONCE) {
     const some = inputs.slice(from, from + AT_ONCE)

@@ -38,7 +38,7 @@ const CANCEL = `
  */
 async function cancelNumbers(tx: Tx, environment: Environment, numbers: number[], reason: CancelReason): Promise<void> {
   if (numbers.length === 0) return
-  await tx.query(lockJobs(AUTOMATION_RUN_DUE, 'any ($1::bigint[])', 'update'), [numbers])
+  await tx.query(lockJobs(AUTOMATION_RUN_DUE, '$1::bigint[]', 'update'), [numbers])
   const { rows } = await tx.query<{ number: number }>(CANCEL, [environment, numbers, reason])
   await failDeliveriesOfRuns(
     tx,

@@ -117,7 +117,7 @@ const lockedAt = (jobs: string) => `${jobs},
     select id, clock_timestamp() + clock_offset as t from environments where id = any (array(select environment from jobs))
   ), locked as materialized (select jobs.id, jobs.fence, t.t from jobs join times t on t.id = jobs.environment)`
 const LOCKED = lockedAt(`jobs as materialized (
-    ${lockJobs(AUTOMATION_RUN_DUE, IDS)}
+    ${lockJobs(AUTOMATION_RUN_DUE, '$1::bigint[]')}
   )`)
 const DELETED = lockedAt(`jobs as (
     ${deleteClaimedJobs(AUTOMATION_RUN_DUE, IDS, 'unnest($1::bigint[], $2::int[]) claimed(id, fence)')}

@@ -17,7 +17,7 @@ const RELEASE = `
       cross join lateral (select due_at from automation_runs where number = k.number limit 1) r
     where r.due_at < d.due_at and d.due_at > now
   ), locked as materialized (
-    ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select id from parked))')}
+    ${lockJobs(AUTOMATION_RUN_DUE, 'array(select id from parked)')}
   )
   ${rescheduleJobs({ kind: AUTOMATION_RUN_DUE, dueAt: 'p.due_at', from: 'parked p join locked using (id)', where: 'd.id = p.id' })}`
 

@@ -1,6 +1,6 @@
 import type { Db, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { isClaimed, lockJobs } from '../jobs/sql.ts'
+import { isClaimed, lockJob } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { notFound } from '../refusal.ts'
 
@@ -57,7 +57,7 @@ export async function findAutomationRun(db: Db, environment: Environment, id: st
 /** Locks a run until the transaction ends, its job first, as workers do; returns the locked row. Throws `not_found`. */
 export async function lockAutomationRun(tx: Tx, environment: Environment, id: string): Promise<AutomationRunRow> {
   const number = '(select number from automation_runs where environment = $1 and id = $2)'
-  await tx.query(lockJobs(AUTOMATION_RUN_DUE, number, 'update'), [environment, id])
+  await tx.query(lockJob(AUTOMATION_RUN_DUE, number, 'update'), [environment, id])
   await tx.query('select 1 from automation_runs where environment = $1 and id = $2 for no key update', [environment, id])
   return findAutomationRun(tx, environment, id)
 }

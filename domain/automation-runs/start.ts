@@ -2,7 +2,7 @@ import { arrayOf, type Element } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
+import { FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
 import { announceJobs, type ClaimedJob } from '../jobs/job.ts'
 import { insertJobs } from '../jobs/sql.ts'
 import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
@@ -25,16 +25,16 @@ const START = `
       k(id, automation, version, user_id, event_id, event_name, happened_at, received_at, partition, log_offset, reason, n)
     order by k.n
     returning number, due_at
-  ), own as (
-    select ${leaseIf('count(*) <= $13', '$14')} as lease from created where due_at is not null
+  ), placed as (
+    select number, due_at, row_number() over (order by number) as nth from created where due_at is not null
   ), jobs as (
     ${insertJobs({
       kind: AUTOMATION_RUN_DUE,
       id: 'number',
       environment: '$1',
       dueAt: 'due_at',
-      lease: 'lease',
-      from: 'created cross join own where due_at is not null',
+      lease: leaseIf('nth <= $13', '$14'),
+      from: 'placed',
     })}
     returning id, lease_until
   )
@@ -43,8 +43,8 @@ const START = `
   from jobs`
 
 /**
- * Creates the runs in one statement. This process claims those that start if it has capacity for all of them; otherwise they are announced
- * to the workers once the transaction has committed.
+ * Creates the runs in one statement. This process claims those that start as far as it has capacity; the others are announced to the workers
+ * once the transaction has committed.
  */
 export async function startRuns(
   tx: Tx,
@@ -54,7 +54,7 @@ export async function startRuns(
 ): Promise<ClaimedJob[]> {
   if (runs.length === 0) return []
   const of = (value: (event: LogEvent) => Element) => arrayOf(runs, ({ event }) => value(event))
-  const [most, , leaseMs] = capacityValues(capacity)
+  const { most, leaseMs } = capacity ?? { most: 0, leaseMs: 0 }
   const { rows } = await tx.query<{ claimed: number[] | null; has_others: boolean }>({
     name: 'start-automation-runs',
     text: START,

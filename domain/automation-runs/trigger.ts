@@ -76,8 +76,10 @@ export async function loadTriggers(db: Db, keys: readonly TriggerKey[]): Promise
              ${FIELDS.map(column).join(', ')}, e.properties, u.id as "user", u.identity_id, u.properties as user_properties, u.created_at as user_created_at
            from unnest($1::int[], $2::smallint[], $3::bigint[], $4::text[]) with ordinality k(environment, partition, log_offset, user_id, i)
            cross join lateral (select * from events
-             where environment = k.environment and partition = k.partition and log_offset = k.log_offset limit 1) e
-           left join lateral (select * from users where environment = k.environment and id = k.user_id limit 1) u on true`,
+             where environment = k.environment and partition = k.partition and log_offset >= k.log_offset and log_offset <= k.log_offset
+             order by log_offset limit 1) e
+           left join lateral (select * from users where environment = k.environment and id >= k.user_id and id <= k.user_id
+             order by id limit 1) u on true`,
     values: [keys.map(k => k.environment), keys.map(k => k.partition), keys.map(k => k.log_offset), keys.map(k => k.user_id)],
   })
   const found = new Map(rows.map(row => [row.i, row]))

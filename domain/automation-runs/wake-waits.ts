@@ -23,7 +23,7 @@ export async function wakeWaits(tx: Tx, environment: Environment, events: readon
                offset 0) w
              order by w.run, e.log_offset
            ), locked as materialized (
-             ${lockJobs(AUTOMATION_RUN_DUE, 'any (array(select run from found))')}
+             ${lockJobs(AUTOMATION_RUN_DUE, 'array(select run from found)')}
            )
            update event_waits w set event_id = t.id, event_offset = t.log_offset from found t
            where w.run = t.run and w.event_name = t.name and w.event_id is null and w.run = any (array(select id from locked))

@@ -18,7 +18,7 @@ export async function usersMeeting(
   const { sql, parameters } = membersSql(environment, conditions, segments, { first: 3 })
   const { rows } = await db.query<{ id: string }>(
     `select u.id from unnest($2::text[]) k(id) cross join lateral (
-       select * from users where environment = $1 and id = k.id limit 1) u where ${sql}`,
+       select * from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1) u where ${sql}`,
     [environment, users, ...parameters],
   )
   return new Set(rows.map(({ id }) => id))

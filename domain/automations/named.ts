@@ -42,12 +42,12 @@ export const neededBy = (data: AutomationData): Named[] => [
 ]
 
 type Table = Exclude<NamedKind, 'segment'>
-// Integrations are never removed from their table, only marked as deleted: the mark conflicts with `for share`, a removal with both locks.
 const LOCK: Record<Table, string> = {
   entitlement: 'select id from entitlements where environment = $1 and id = any ($2::text[]) order by id for key share',
   screen: 'select id from screens where environment = $1 and id = any ($2::text[]) order by id for key share',
   push: 'select id from pushes where environment = $1 and id = any ($2::text[]) order by id for key share',
-  integration: 'select id from integrations where environment = $1 and id = any ($2::text[]) and deleted_at is null order by id for share',
+  integration:
+    'select id from integrations where environment = $1 and id = any ($2::text[]) and deleted_at is null order by id for key share',
 }
 /** The order in which several kinds are locked. */
 const KINDS: readonly NamedKind[] = ['entitlement', 'screen', 'segment', 'push', 'integration']

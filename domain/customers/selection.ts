@@ -41,7 +41,8 @@ function foundIds(environment: Environment, search: string): RawBuilder<unknown>
 /** `users u` with the ids that a search finds, by one seek each: the planner could make a join a scan of all users. */
 export const foundUsers = (environment: Environment, search: string): RawBuilder<unknown> =>
   sql`(${foundIds(environment, search)}) found
-   cross join lateral (select * from users where users.environment = ${environment} and users.id = found.id limit 1) u`
+   cross join lateral (select * from users where users.environment = ${environment} and users.id >= found.id and users.id <= found.id
+     order by users.id limit 1) u`
 
 /** The conditions on `status` and `platform`. `status`: the expression that the index of the statement contains. */
 export function filters({ statuses, platforms }: CustomerSelection, status: RawBuilder<unknown>): RawBuilder<boolean>[] {

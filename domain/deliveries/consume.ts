@@ -15,7 +15,7 @@ async function lockStarted(tx: Tx, environment: Environment): Promise<StartedInt
   const { rows } = await tx.query<StartedIntegration>({
     name: 'lock-started-integrations',
     text: `select number, slug, target_platform, from_offsets, events, event_mapping, is_probed from integrations
-           where environment = $1 and deleted_at is null and from_offsets is not null order by number for share`,
+           where environment = $1 and deleted_at is null and from_offsets is not null order by number for key share`,
     values: [environment],
   })
   return rows.filter(({ slug }) => takesEvents(slug))

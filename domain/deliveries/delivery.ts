@@ -6,14 +6,15 @@
 //   delivery of the first. Of one that adds and one that ends, either the second sees the new delivery and schedules it as next, or the
 //   first finds nothing open and inserts a job for its own delivery.
 // - The integration's row puts transactions that change its state and transactions that depend on it in order. A transaction that
-//   creates deliveries locks the row `for share` and uses the state that it reads there: a pause, release or deletion comes wholly before
+//   creates deliveries locks the row `for key share` and uses the state that it reads there: a pause, release or deletion comes wholly before
 //   or wholly after it. A transaction that suspends deliveries (suspend.ts) does the same: it reads the state again under the lock, so
 //   that no delivery is suspended for 30 days right after the release that should have sent it. Failed attempts lock the row
 //   `for no key update`: ten in a row are counted one by one, across all workers.
 // - A pause writes no delivery. A worker suspends each delivery that it claims, so a pause changes one row however many deliveries are
 //   open. A delivery that is being sent at that moment is sent, and its result is recorded.
-// - A success reads the integration's row and locks it only to change it: once a second (`last_delivery_at`), or when there are failures
-//   to reset. A success that does not see a failure, because that is not committed yet, counts as earlier than the failure.
+// - A success reads the integration's row and waits for it only when there are failures to reset. Its time (`last_delivery_at`) is written once
+//   a second, unless another transaction has the row. A success that does not see a failure, because that is not committed yet, counts as
+//   earlier than the failure.
 // - Recording checks the fence under the lock of the job's row, as everywhere. If the delivery was erased or deleted meanwhile, the row
 //   is gone and the result of the attempt is dropped.
 // - An answer that comes while the database is away stays with its worker, which tries to record it until the database answers.

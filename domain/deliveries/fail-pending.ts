@@ -2,9 +2,10 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { continueLater, continueWork } from '../jobs/bounded-work.ts'
 import { deleteJobs, lockJobs } from '../jobs/sql.ts'
+import { wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
-import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 /** Kind of the job that fails the open deliveries of a deleted integration. Its id is the integration's number. */
 export const DELETION_DUE = 'integration-deletion'
@@ -42,20 +43,20 @@ async function failThese(tx: Tx, environment: Environment, integration: number, 
     tx,
     open.flatMap(({ user }) => (user === null ? [] : [{ environment, integration, user }])),
   )
-  await lockWaitingRuns(
+  const runs = await lockWaitingRuns(
     tx,
     open.map(({ run_id }) => ({ environment, run_id })),
   )
   const numbers = open.map(({ number }) => number)
-  await tx.query(lockJobs(DELIVERY_DUE, 'any ($1::bigint[])', 'update'), [numbers])
-  const failed = await tx.query<{ environment: number; run_id: string | null }>(
+  await tx.query(lockJobs(DELIVERY_DUE, '$1::bigint[]', 'update'), [numbers])
+  await tx.query(
     `update deliveries set status = 'failed', reason = 'integration_deleted', next_attempt_at = null, ended_at = date_trunc('second', environment_now($2))
-     where number = any ($1::bigint[]) and status in ('pending', 'retrying') returning environment, run_id`,
+     where number = any ($1::bigint[]) and status in ('pending', 'retrying')`,
     [numbers, environment],
   )
   // Also the jobs that recording has inserted meanwhile. A worker that executes one of these deliveries can record nothing.
   await tx.query(deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])'), [numbers])
-  await wakeWaitingRuns(tx, failed.rows)
+  await wakeLockedRuns(tx, runs, null)
 }
 
 /**

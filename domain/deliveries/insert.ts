@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import { orderedId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
-import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseIf } from '../jobs/claim-on-insert.ts'
+import { capacityValues, FIRST_FENCE, type InsertCapacity, leaseOfNth } from '../jobs/claim-on-insert.ts'
 import { announceJobs, type ClaimedJob } from '../jobs/job.ts'
 import { insertJobs } from '../jobs/sql.ts'
 import { DELIVERY_DUE, firstDue } from './delivery.ts'
@@ -19,6 +19,7 @@ export type NewDelivery = {
 
 // The ordering keys are locked: in the snapshot of the statement a key has either an open delivery at its head, which cannot end before
 // this transaction does, or none. The new deliveries of a key wait behind that head, or the first of them becomes the head.
+const LEASE = leaseOfNth({ nth: 'i.nth', nthOf: 'i.nth_of', destination: 'i.destination', first: 9 })
 const INSERT = `
   with given as (
     select * from unnest($2::int[], $3::text[], $4::text[], $5::text[], $6::text[], $7::smallint[], $8::bigint[])
@@ -35,19 +36,20 @@ const INSERT = `
     where user_id is null or nth = 1 and (
       select o.number from deliveries o where o.integration = c.integration and o.user_id = c.user_id and o.status in ('pending', 'retrying')
         and o.source = 'event' limit 1) is null
-  ), claim as (
-    select ${leaseIf('count(*) <= $9', '$11')} as lease from heads
+  ), placed as (
+    select h.number, h.created_at, row_number() over (order by h.number) as nth, row_number() over (partition by h.integration order by h.number) as nth_of,
+      i.number as destination, i.active, i.held_since
+    from heads h cross join lateral (select number, active, held_since from integrations where number = h.integration limit 1) i
   ), jobs as (
     ${insertJobs({
       kind: DELIVERY_DUE,
-      id: 'h.number',
+      id: 'i.number',
       environment: '$1',
-      dueAt: firstDue('h.created_at'),
-      destination: 'i.number',
+      dueAt: firstDue('i.created_at'),
+      destination: 'i.destination',
       lease: 'l.lease',
-      from: `heads h cross join claim cross join lateral (select * from integrations where number = h.integration limit 1) i
-        cross join lateral (select case when i.active = 1 and i.number <> all ($10::int[]) then claim.lease end as lease) l
-        order by h.number`,
+      from: `placed i cross join lateral (select case when i.active = 1 then ${LEASE} end as lease) l
+        order by i.number`,
     })}
     returning id, destination, lease_until
   )
@@ -58,8 +60,7 @@ const INSERT = `
 
 /**
  * Creates one delivery per integration and event; a delivery that exists already is skipped. The integrations are locked: their state does
- * not change before the transaction ends. The deliveries that are due at once are claimed on insert, if this process has the capacity for
- * all of them.
+ * not change before the transaction ends. The deliveries that are due at once are claimed on insert, as far as this process has capacity.
  */
 export async function insertDeliveries(
   tx: Tx,

@@ -32,7 +32,7 @@ export type OpenDelivery = {
   occurrence: OutgoingEvent
 }
 
-// The user as an ordered range: it leaves one index to a plan that was made while the table was empty.
+// Event, user and run as ordered ranges: they leave one index to a plan that was made while the tables were empty.
 const LOAD = `
   select v.number, v.environment, v.id as delivery, v.integration, v.source, v.automation, v.run_id, v.attempt_count, v.round_attempts,
     v.attempts, v.user_id as delivery_user, i.probing, x.kind,
@@ -45,11 +45,13 @@ const LOAD = `
     cross join lateral (select * from integrations where number = v.integration and deleted_at is null limit 1) i
     cross join lateral (select kind from environments where id = v.environment limit 1) x
     cross join lateral (
-      select * from events where environment = v.environment and partition = v.partition and log_offset = v.log_offset limit 1) e
+      select * from events where environment = v.environment and partition = v.partition and log_offset >= v.log_offset and log_offset <= v.log_offset
+      order by log_offset limit 1) e
     left join lateral (
       select * from users where environment = e.environment and id >= e.user_id and id <= e.user_id order by id limit 1) u on true
     left join lateral (select number, automation_id from automation_runs
-      where v.source = 'automation' and environment = v.environment and id = v.run_id and finished_at is null limit 1) r on true
+      where v.source = 'automation' and environment = v.environment and id >= v.run_id and id <= v.run_id and finished_at is null
+      order by id limit 1) r on true
     left join lateral (select cancelled_upto from automations where environment = v.environment and id = r.automation_id limit 1) a on true`
 
 type Row = IntegrationConfig &

@@ -2,11 +2,12 @@ import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
 import { type ClaimedJob, deleteJob, lockClaim, lockFence } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
+import { type LockedRun, wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE, type DeliveryAttempt, expiry, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { scheduleProbe } from './probe.ts'
-import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 /** After so many failed attempts in a row, or events refused of so many users in a row, the integration is in error. */
 const FAILURES_TO_ERROR = 10
@@ -81,6 +82,8 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
   const isGone = outcome === 'gone'
   const isRefusingAll = isFirst && before.refused_users >= FAILURES_TO_ERROR
   const entersError = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR || isRefusingAll)
+  // Who creates or suspends deliveries depends on the state, and has locked the row `for key share`.
+  if (entersError) await tx.query('select 1 from integrations where number = $1 for update', [number])
   const after = {
     active: entersError ? (2 as const) : before.active,
     is_probed: (before.is_probed || entersError) && !isGone,
@@ -107,7 +110,7 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
 
 /**
  * Ends a delivery as failed: the next delivery of its ordering key is due, and the run that waits for it is woken. `added`: how many attempts
- * are new. The ordering key, the run and the fence are locked.
+ * are new. The ordering key, the `waiting` run and the fence are locked.
  */
 export async function failDelivery(
   tx: Tx,
@@ -115,6 +118,7 @@ export async function failDelivery(
   reason: string,
   attempts: DeliveryAttempt[],
   added: number,
+  waiting: readonly LockedRun[],
 ): Promise<void> {
   await tx.query(
     `update deliveries set status = 'failed', reason = $2, attempts = $3, attempt_count = attempt_count + $4,
@@ -124,7 +128,7 @@ export async function failDelivery(
   )
   await deleteJob(tx, DELIVERY_DUE, delivery.number)
   await scheduleNext(tx, orderingKeysOf([delivery]))
-  await wakeWaitingRuns(tx, [delivery])
+  await wakeLockedRuns(tx, waiting, null)
 }
 
 /** The next attempt is due after `seconds`; null: the delivery is held until it expires. */
@@ -160,13 +164,13 @@ export const recordFailure = (pool: Pool, failed: FailedAttempt): Promise<Record
     const { claimed, delivery, attempt, outcome, isRepeat = false } = failed
     const integration = await countFailure(tx, failed)
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
-    await lockWaitingRuns(tx, [delivery])
+    const waiting = await lockWaitingRuns(tx, [delivery])
     // Every record of a failure ends the claim: a repeat that finds it ended was recorded before.
     await (isRepeat ? lockClaim(tx, claimed) : lockFence(tx, claimed))
     const attempts = withAttempt(delivery, attempt)
     if (integration?.is_probed) await scheduleProbe(tx, delivery.environment, [delivery.integration])
     const end = async (why: string): Promise<RecordedFailure> => {
-      await failDelivery(tx, delivery, why, attempts, 1)
+      await failDelivery(tx, delivery, why, attempts, 1, waiting)
       return { is: 'failed', why }
     }
     if (outcome !== 'retry') return end(outcome === 'gone' ? 'gone' : 'rejected')

@@ -1,33 +1,40 @@
 import type { Pool, Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
+import type { InsertCapacity } from '../jobs/claim-on-insert.ts'
 import { type ClaimedJob, lockFences } from '../jobs/job.ts'
 import { deleteJobs } from '../jobs/sql.ts'
+import { wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE, type DeliveryAttempt, withAttempt } from './delivery.ts'
 import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { releaseDeliveries } from './release.ts'
-import { lockWaitingRuns, wakeWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
-// The integration's row changes at most once a second, or when there is a failure to reset: a row that every success writes would be the
-// narrowest bottleneck of all. An integration in error that is probed becomes active with its first success.
+// A success waits for the integration's row only when it has something to clear: a row that every success writes, or waits for, would be the
+// narrowest bottleneck of all. The time of the last delivery is written once a second, unless another transaction has the row. An integration
+// in error that is probed becomes active with its first success: that changes the state on which others depend.
+const locked = (condition: string, lock: string, revived: boolean) => `
+    select i.number, ${revived} as revived, g.now from integrations i join given g on g.number = i.number
+    where i.number = any ($1::int[]) and ${condition} order by i.number for ${lock}`
+const IS_IN_ERROR = 'i.active = 2 and i.is_probed'
+const IS_COUNTED = '(i.failures_in_row > 0 or i.delivery_error_count > 0)'
+const IS_OLD = "(i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', g.now))"
 const UPDATE_INTEGRATIONS = `
-  with stale as materialized (
-    select i.number, i.active = 2 and i.is_probed as revived, t.now
-    from integrations i cross join lateral (select environment_now(i.environment) as now) t
-    where i.number = any ($1::int[]) and i.deleted_at is null
-      and (i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed
-        or i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', t.now))
-    order by i.number for no key update of i
+  with given as materialized (
+    select i.number, environment_now(i.environment) as now from integrations i where i.number = any ($1::int[]) and i.deleted_at is null
+  ), revived as materialized (${locked(IS_IN_ERROR, 'update of i', true)}
+  ), cleared as materialized (${locked(`${IS_COUNTED} and not (${IS_IN_ERROR})`, 'no key update of i', false)}
+  ), stamped as materialized (${locked(`${IS_OLD} and not ${IS_COUNTED} and not (${IS_IN_ERROR})`, 'no key update of i skip locked', false)}
   )
   update integrations i set last_delivery_at = greatest(i.last_delivery_at, s.now), failures_in_row = 0, delivery_error_count = 0, refused_users = '{}',
     active = case when s.revived then 1 else i.active end, held_since = case when s.revived then null else i.held_since end,
     is_probed = i.is_probed and not s.revived, probing = case when s.revived then null else i.probing end,
     released_to = case when s.revived then null else i.released_to end,
     updated_at = case when s.revived then date_trunc('second', s.now) else i.updated_at end
-  from stale s where i.number = s.number returning i.number, i.environment, s.revived`
+  from (select * from revived union all select * from cleared union all select * from stamped) s where i.number = s.number returning i.number, i.environment, s.revived`
 
 const END_DELIVERIES = `
   with jobs as (${deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])')})
@@ -37,7 +44,10 @@ const END_DELIVERIES = `
         from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
   where v.number = any ($1::bigint[]) and v.number = w.number`
 
-async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
+/** `recorded`: in order; false: the lease was lost, and nothing was recorded. `claimed`: runs that were woken, and claimed at once. */
+type Recorded = { recorded: boolean[]; claimed: ClaimedJob[] }
+
+async function record(tx: Tx, items: readonly Delivered[], capacity: InsertCapacity | null): Promise<Recorded> {
   const integrations = [...new Set(items.map(({ delivery }) => delivery.integration))]
   const updated = await tx.query<{ number: number; environment: number; revived: boolean }>({
     name: 'update-delivered-integrations',
@@ -45,7 +55,7 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
     values: [integrations],
   })
   await lockOrderingKeys(tx, orderingKeysOf(items.map(({ delivery }) => delivery)))
-  await lockWaitingRuns(
+  const waiting = await lockWaitingRuns(
     tx,
     items.map(({ delivery }) => delivery),
   )
@@ -61,14 +71,15 @@ async function record(tx: Tx, items: readonly Delivered[]): Promise<boolean[]> {
   const environments = deliveries.map(({ environment }) => environment)
   await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
   await scheduleNext(tx, orderingKeysOf(deliveries))
-  await wakeWaitingRuns(tx, deliveries)
+  const runs = await wakeLockedRuns(tx, waiting, capacity)
   for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
     await endProbes(tx, number)
     await releaseDeliveries(tx, environment, number)
   }
-  return items.map(({ claimed }) => locked.has(claimed.id))
+  return { recorded: items.map(({ claimed }) => locked.has(claimed.id)), claimed: runs }
 }
 
-/** Records deliveries that were delivered at the same moment, in one transaction. False: the lease was lost, and nothing was recorded. */
-export const recordDelivered = (pool: Pool, items: readonly Delivered[]): Promise<boolean[]> => transaction(pool, tx => record(tx, items))
+/** Records deliveries that were delivered at the same moment, in one transaction. The runs that wait for them are claimed as far as there is capacity. */
+export const recordDelivered = (pool: Pool, items: readonly Delivered[], capacity: InsertCapacity | null = null): Promise<Recorded> =>
+  transaction(pool, tx => record(tx, items, capacity))

@@ -18,7 +18,7 @@ const RELEASE = `
   with page as materialized (
     select number from deliveries where integration = $2 and number > $3 and status in ('pending', 'retrying') order by number limit $4
   ), locked as materialized (
-    ${lockJobs(DELIVERY_DUE, 'any (array(select number from page))')}
+    ${lockJobs(DELIVERY_DUE, 'array(select number from page)')}
   ), retrying as (
     update deliveries set next_attempt_at = environment_now($1)
     where status = 'retrying' and number in (select number from page) and (select count(*) from locked) >= 0

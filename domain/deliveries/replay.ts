@@ -139,7 +139,7 @@ export async function replayDeliveries(
 ): Promise<number> {
   const { rows } = await tx.query<Integration>(
     `select number, active, slug, target_platform, from_offsets, events, event_mapping from integrations
-     where environment = $1 and id = $2 and deleted_at is null for share`,
+     where environment = $1 and id = $2 and deleted_at is null for key share`,
     [environment, id],
   )
   const integration = rows[0]

@@ -22,7 +22,7 @@ with old as materialized (
   returning d.environment, d.id, d.integration, d.source, d.user_id, d.run_id, d.step_id, d.status, d.reason, d.attempts, d.created_at
 ), unread as materialized (
   select r.number, d.step_id, d.id, d.status, d.attempts from deleted d cross join lateral (
-    select number from automation_runs where environment = d.environment and id = d.run_id and finished_at is null limit 1) r
+    select number from automation_runs where environment = d.environment and id >= d.run_id and id <= d.run_id and finished_at is null order by id limit 1) r
 ), kept as (
   update automation_steps s set result = jsonb_build_object('delivery_id', u.id, 'http_status', u.attempts -> -1 -> 'http_status', 'status', u.status)
   from unread u where s.run = u.number and s.step_id = u.step_id and s.status = 'waiting'

@@ -24,7 +24,7 @@ export async function failDeliveriesOfRuns(tx: Tx, runs: readonly number[]): Pro
   const { rows } = await tx.query<{ number: number }>({ name: 'open-deliveries-of-runs', text: OPEN, values: [runs] })
   const numbers = rows.map(({ number }) => number)
   if (numbers.length === 0) return
-  await tx.query(lockJobs(DELIVERY_DUE, 'any ($1::bigint[])', 'update'), [numbers])
+  await tx.query(lockJobs(DELIVERY_DUE, '$1::bigint[]', 'update'), [numbers])
   await tx.query(
     `update deliveries set status = 'failed', reason = '${RUN_CANCELLED}', next_attempt_at = null,
        ended_at = date_trunc('second', environment_now(environment))
@@ -37,8 +37,8 @@ export async function failDeliveriesOfRuns(tx: Tx, runs: readonly number[]): Pro
 /** Ends a claimed delivery whose run is cancelled with its automation, before the cancellation has reached the run. False: another worker has it. */
 export const failCancelledDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>
   transaction(pool, async tx => {
-    await lockWaitingRuns(tx, [delivery])
+    const waiting = await lockWaitingRuns(tx, [delivery])
     if ((await tryLockFence(tx, claimed)) === null) return false
-    await failDelivery(tx, delivery, RUN_CANCELLED, delivery.attempts, 0)
+    await failDelivery(tx, delivery, RUN_CANCELLED, delivery.attempts, 0, waiting)
     return true
   })

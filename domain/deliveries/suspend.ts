@@ -16,7 +16,7 @@ export const suspendDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): P
   transaction(pool, async tx => {
     await tx.query({
       name: 'lock-integrations-of-deliveries',
-      text: `select 1 from integrations where number = any ($1::int[]) order by number for share`,
+      text: `select 1 from integrations where number = any ($1::int[]) order by number for key share`,
       values: [[...new Set(claimed.map(({ destination }) => destination))]],
     })
     const locked = [...(await lockFences(tx, DELIVERY_DUE, claimed))]
@@ -54,7 +54,7 @@ export const leaveDelivery = (pool: Pool, claimed: ClaimedJob): Promise<boolean>
 /** Ends a delivery that was held for too long as failed. False: the delivery was released meanwhile, and nothing was changed. */
 export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDelivery): Promise<boolean> =>
   transaction(pool, async tx => {
-    await tx.query('select 1 from integrations where number = $1 for share', [delivery.integration])
+    await tx.query('select 1 from integrations where number = $1 for key share', [delivery.integration])
     // Checked again under the lock: a delivery that was released and held again has its 30 days again.
     const expired = await tx.query(
       `select 1 from deliveries v join integrations i on i.number = v.integration
@@ -63,8 +63,8 @@ export const expireDelivery = (pool: Pool, claimed: ClaimedJob, delivery: OpenDe
     )
     if (expired.rowCount === 0) return false
     await lockOrderingKeys(tx, orderingKeysOf([delivery]))
-    await lockWaitingRuns(tx, [delivery])
+    const waiting = await lockWaitingRuns(tx, [delivery])
     await lockFence(tx, claimed)
-    await failDelivery(tx, delivery, 'expired', delivery.attempts, 0)
+    await failDelivery(tx, delivery, 'expired', delivery.attempts, 0, waiting)
     return true
   })

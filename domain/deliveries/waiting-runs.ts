@@ -1,6 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import { lockJobs } from '../jobs/sql.ts'
-import { AUTOMATION_RUN_DUE, wakeRuns } from '../jobs/wake-runs.ts'
+import { AUTOMATION_RUN_DUE, type LockedRun } from '../jobs/wake-runs.ts'
 
 /** In SQL: whether the run of this number was cancelled with its automation, which is `a`, or is gone. */
 export const IS_CANCELLED = (number: string) => `coalesce(${number} <= a.cancelled_upto, true)`
@@ -12,37 +12,21 @@ const ofRuns = (deliveries: readonly EndingDelivery[]) =>
 const columns = (waiting: ReturnType<typeof ofRuns>) => [waiting.map(({ environment }) => environment), waiting.map(({ run_id }) => run_id)]
 
 const RUNS = `unnest($1::int[], $2::text[]) w(environment, id)
-  cross join lateral (select environment, number from automation_runs where environment = w.environment and id = w.id limit 1) r`
+  cross join lateral (
+    select environment, number from automation_runs where environment = w.environment and id >= w.id and id <= w.id order by id limit 1) r`
 
 /**
- * Locks the jobs of the runs that may wait for these deliveries. Everybody locks a run's job before the jobs and rows of its deliveries: an
- * end of the run or its erasure, which end its deliveries, the run when it looks at its delivery, and the end of a delivery, which wakes
- * the run.
+ * Locks the jobs of the runs that may wait for these deliveries; gives them. Everybody locks a run's job before the jobs and rows of its
+ * deliveries: an end of the run or its erasure, which end its deliveries, the run when it looks at its delivery, and the end of a delivery,
+ * which wakes the run.
  */
-export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDelivery[]): Promise<void> {
+export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDelivery[]): Promise<LockedRun[]> {
   const waiting = ofRuns(deliveries)
-  if (waiting.length === 0) return
-  await tx.query({
+  if (waiting.length === 0) return []
+  const { rows } = await tx.query<LockedRun>({
     name: 'lock-waiting-runs',
-    text: lockJobs(AUTOMATION_RUN_DUE, `any (array(select r.number from ${RUNS}))`),
+    text: lockJobs(AUTOMATION_RUN_DUE, `array(select r.number from ${RUNS})`),
     values: columns(waiting),
   })
-}
-
-/** Wakes the automation runs that wait for these deliveries. The runs' jobs are locked. */
-export async function wakeWaitingRuns(tx: Tx, ended: readonly EndingDelivery[]): Promise<void> {
-  const waiting = ofRuns(ended)
-  if (waiting.length === 0) return
-  const { rows } = await tx.query<{ environment: number; number: number }>({
-    name: 'runs-of-deliveries',
-    text: `select r.environment, r.number from ${RUNS}`,
-    values: columns(waiting),
-  })
-  for (const [environment, runs] of Map.groupBy(rows, row => row.environment)) {
-    await wakeRuns(
-      tx,
-      environment,
-      runs.map(({ number }) => number),
-    )
-  }
+  return rows
 }

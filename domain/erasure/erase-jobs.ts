@@ -8,7 +8,7 @@ import { AUTOMATION_RUN_DUE } from '../jobs/wake-runs.ts'
 import { addToLedgerHistory, USER_DELETED } from '../ledger-history/history.ts'
 
 const lockJobsOf = (kind: string, table: string, open: string) =>
-  lockJobs(kind, `any (array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open}))`, 'update')
+  lockJobs(kind, `array(select number from ${table} where environment = $1 and user_id = $2 and status in ${open})`, 'update')
 // The key of each integration is looked up by its own: for a join the planner might read all integrations for each key, or all keys.
 const ORDERING_KEYS = `array(
   select l.ctid from integrations i
@@ -29,7 +29,7 @@ const lockRows = (table: string) => `select 1 from ${table} where environment = 
 const LOCK = [
   `select 1 from log_consumers where consumer in ('automations', 'integrations') and environment = $1 and partition = $3 and $2::text is not null
    order by consumer for no key update`,
-  'select 1 from integrations where environment = $1 and $2::text is not null order by number for no key update',
+  'select 1 from integrations where environment = $1 and $2::text is not null order by number for update',
   `select 1 from ordering_keys where ctid = any (${ORDERING_KEYS}) order by integration for update`,
   lockJobsOf(AUTOMATION_RUN_DUE, 'automation_runs', UNFINISHED_RUN),
   lockJobsOf(DELIVERY_DUE, 'deliveries', OPEN_DELIVERY),

@@ -10,7 +10,8 @@ export const PURCHASE_STATE_FROM = `
   from purchases p
   join environments v on v.id = p.environment
   cross join lateral (select lineage from lineages where id = p.lineage offset 0) l
-  left join lateral (select * from users where environment = p.environment and id = p.user_id offset 0) u on true
+  left join lateral (
+    select * from users where environment = p.environment and id >= p.user_id and id <= p.user_id order by id limit 1) u on true
   cross join lateral (
     select linked_product(p.environment, p.platform, p.store_product_id, p.base_plan_id) as product,
       round(p.amount * usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date), 6) as usd,

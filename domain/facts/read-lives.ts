@@ -21,7 +21,7 @@ const USERS = `
   select u.no, u.id, ${epoch('u.created_at')} as created, u.first_platform as platform, u.first_country as country,
     u.first_app_version as app_version, u.first_locale as locale, u.media_source as media, u.campaign, u.ad_set, u.ad
   from unnest($2::bigint[]) k(no) cross join lateral (
-    select * from users where no = k.no and environment = $1 limit 1) u`
+    select * from users where no = k.no limit 1) u where u.environment = $1`
 
 const EVENTS = `
   select ${POSTED_COLUMNS}, (${POSTED_PRICE})::text as price, e.currency, e.proceeds::text, e.price_usd::text, e.proceeds_usd::text, e.product_id, e.screen_id,

@@ -15,7 +15,7 @@ type Marked = { no: number; id: string | null }
 // Each step is a statement of its own: what is read after a lock must be read by a snapshot that is younger than the lock.
 const OLDEST = 'select user_no as no from stale_users where environment = $1 and user_no % $3 = $4 order by since, user_no limit $2'
 const NAMED = `select k.no, u.id from unnest($2::bigint[]) k(no)
-  left join lateral (select id from users where no = k.no and environment = $1 limit 1) u on true`
+  left join lateral (select id, environment from users where no = k.no limit 1) u on u.environment = $1`
 // In the order in which every transaction locks users. A user whom another transaction has locked is marked again, or is being folded.
 const LOCK_FREE = `select u.id from unnest($2::text[]) k(id) cross join lateral (
     select id from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1 for no key update skip locked) u`

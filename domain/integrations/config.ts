@@ -38,7 +38,7 @@ async function find(db: Db, environment: Environment, id: string, lock: string):
 
 export const getConfig = (db: Db, environment: Environment, id: string): Promise<IntegrationConfig> => find(db, environment, id, '')
 export const lockConfig = (tx: Tx, environment: Environment, id: string): Promise<IntegrationConfig> =>
-  find(tx, environment, id, 'for no key update')
+  find(tx, environment, id, 'for update')
 
 /** What a secret is sealed with and for. */
 export type Sealing = { secrets: Secrets; environment: Environment; integration: string }

@@ -37,12 +37,13 @@ export async function getIntegration(db: Db, environment: Environment, id: strin
 }
 
 /**
- * Pause, activation and deletion take this lock. They wait for transactions that insert or suspend deliveries of the integration, and
- * later such transactions wait for them.
+ * Pause, activation and deletion take this lock, `for update`. They wait for transactions that insert or suspend deliveries of the integration,
+ * which lock it `for key share`, and later such transactions wait for them. Counts and times of attempts, which are locked `for no key update`,
+ * wait for no such transaction.
  */
 export async function lockIntegration(tx: Tx, environment: Environment, id: string): Promise<IntegrationRow> {
   const { rows } = await tx.query<IntegrationRow>(
-    `select ${INTEGRATION_COLUMNS} from integrations where environment = $1 and id = $2 and deleted_at is null for no key update`,
+    `select ${INTEGRATION_COLUMNS} from integrations where environment = $1 and id = $2 and deleted_at is null for update`,
     [environment, id],
   )
   if (!rows[0]) throw notFound('integration')

@@ -74,7 +74,7 @@ export async function lockClaim(tx: Tx, job: Pick<ClaimedJob, 'kind' | 'id' | 'f
 export async function lockFences(tx: Tx, kind: string, claimed: readonly Pick<ClaimedJob, 'id' | 'fence'>[]): Promise<Set<number>> {
   const { rows } = await tx.query<Pick<ClaimedJob, 'id' | 'fence'>>({
     name: `lock-fences-${kind}`,
-    text: lockJobs(kind, 'any ($1::bigint[])'),
+    text: lockJobs(kind, '$1::bigint[]'),
     values: [claimed.map(({ id }) => id)],
   })
   const fences = new Map(rows.map(({ id, fence }) => [id, fence]))

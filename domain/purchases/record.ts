@@ -23,7 +23,7 @@ export async function insertPurchase(
                case when $13::boolean and not $19::boolean then array[extract(epoch from $16::timestamptz)::bigint] else '{}' end, $20, $21, $22, t,
                $23, u.country, u.app_version, u.locale, $24
              from environment_now($1) t left join lateral (
-               select country, app_version, locale from users where environment = $1 and id = $3 limit 1) u on true returning id::text`,
+               select country, app_version, locale from users where environment = $1 and id >= $3 and id <= $3 order by id limit 1) u on true returning id::text`,
     values: [
       environment,
       lineage.id,

@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { timeLimit } from '../../store/time-limit.ts'
 import type { EnvironmentKind } from '../environment.ts'
 import type { KeyOwner } from '../projects/keys.ts'
 import type { Secrets } from '../projects/secrets.ts'
@@ -54,7 +55,7 @@ export type Evidence =
 const TIMEOUT_MS = 10_000
 
 /** How long a claim waits for its store, whatever it asks. */
-export const verificationTime = (): AbortSignal => AbortSignal.timeout(TIMEOUT_MS)
+export const verificationTime = (): AbortSignal => timeLimit(TIMEOUT_MS).signal
 
 /** Who claims: by which key, and in which environment the user is. */
 export type Claimant = { project: number; environment: EnvironmentKind; key: KeyOwner['kind'] }

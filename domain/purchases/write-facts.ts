@@ -17,7 +17,7 @@ insert into purchases (environment, lineage, user_id, platform, screen_id, creat
 select $1, $2, $3, $4::text, f.screen_id, t, t, $5, u.country, u.app_version, u.locale,
   linked_product($1, $4, f.store_product_id, f.base_plan_id) is null, ${list('f')}
 from environment_now($1) t cross join jsonb_to_recordset($6::jsonb) f(screen_id text, ${RECORD})
-left join lateral (select country, app_version, locale from users where environment = $1 and id = $3 limit 1) u on true
+left join lateral (select country, app_version, locale from users where environment = $1 and id >= $3 and id <= $3 order by id limit 1) u on true
 order by f.purchased_at, f.expires_at, f.subject collate "C"
 returning id::text, subject`
 

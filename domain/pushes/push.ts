@@ -45,7 +45,7 @@ const PUSH_PROVIDERS = ['onesignal', 'firebase']
 async function lockIntegration(tx: Tx, environment: Environment, id: string | null): Promise<void> {
   if (id === null) return
   const { rows } = await tx.query<{ slug: string }>(
-    'select slug from integrations where environment = $1 and id = $2 and deleted_at is null for share',
+    'select slug from integrations where environment = $1 and id = $2 and deleted_at is null for key share',
     [environment, id],
   )
   if (!rows[0]) throw notFound(`integration_id: integration ${id}`)

@@ -20,7 +20,7 @@ const FOUND = `
 select k.no, u.id, to_char(u.created_at at time zone 'UTC', 'YYYY-MM-DD') as "from", to_char(h.at at time zone 'UTC', 'YYYY-MM-DD') as "to", h.at::text as at,
   l.at is not null or u.sdk_version is not null or u.last_seen_at > coalesce(u.recorded_at, u.created_at) + interval '1 minute' as "isSeenLive"
 from unnest($2::bigint[]) k(no)
-cross join lateral (select * from users where no = k.no and environment = $1 and is_seen_live is null limit 1) u
+cross join lateral (select * from users where no = k.no limit 1) u
 cross join lateral (
   select min(t.at) as at from (
     select e.received_at as at from (select * from events where environment = $1 and user_id >= u.id and user_id <= u.id order by user_id, happened_at) e
@@ -38,7 +38,8 @@ cross join lateral (
     join lineages n on n.id = p.lineage
     where n.transferred_at is null and not p.is_family_shared and (l.at is null or p.created_at <= l.at)
       and (not p.triggers or (u.sdk_version is null and not ${IS_YOUNG('p.created_at', 'p.purchased_at')}))) t
-  where t.at < u.created_at) h`
+  where t.at < u.created_at) h
+where u.environment = $1 and u.is_seen_live is null`
 
 const NEXT = 'select no, id from users where environment = $1 and no > $2 order by no limit $3'
 

@@ -88,6 +88,7 @@ const BEGIN = [
   // What is recorded from now on would otherwise be received at the time of the former clock.
   'update log_positions set last_received_at = least(last_received_at, clock_timestamp()) where environment = $1',
   'delete from integrations where environment = $1 and deleted_at is not null',
+  'select 1 from integrations where environment = $1 order by number for update',
   `update integrations set active = least(active, 1), held_since = case when active = 0 then least(held_since, clock_timestamp()) end, is_probed = false,
      probing = null, failed_probe = null, newest_probe = null, refused_users = '{}', failures_in_row = 0, delivery_error_count = 0,
      released_to = null, last_delivery_at = null, last_error_at = null, last_error_message = null

@@ -3,7 +3,7 @@ import { cancelRun } from '../../domain/automation-runs/cancel.ts'
 import { loadRuns } from '../../domain/automation-runs/load.ts'
 import { recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { lockAutomationRun } from '../../domain/automation-runs/run.ts'
-import { createAutomationDelivery } from '../../domain/deliveries/create.ts'
+import { createAutomationDeliveries } from '../../domain/deliveries/create.ts'
 import { failPending } from '../../domain/deliveries/fail-pending.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
@@ -13,7 +13,7 @@ import { expireDelivery } from '../../domain/deliveries/suspend.ts'
 import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import type { Tx } from '../../store/connect.ts'
 import { transaction } from '../../store/transaction.ts'
-import { webhookStep } from '../../workflows/automation/steps/sending.ts'
+import { webhookStep } from '../../workflows/automation/steps/webhook.ts'
 import { type AutomationFixture, automationFixture } from '../harness/automation-fixture.ts'
 import { claimByHand } from '../harness/batches.ts'
 import { eraseUser } from '../harness/erasure.ts'
@@ -31,7 +31,7 @@ beforeAll(async () => {
 afterAll(() => fixture.drop())
 
 const attempt = { started_at: '2026-01-01T00:00:00Z', duration_ms: 1, http_status: 200, error: null, response: null }
-const look = webhookStep.by === 'transaction' ? webhookStep.transact : undefined
+const look = webhookStep.by === 'group' ? webhookStep.transactAll : undefined
 const step = { id: 'hook', type: 'webhook' as const, integration_id: '' }
 
 type Waiting = { run: NonNullable<Awaited<ReturnType<typeof loadRuns>>[0]>; delivery: OpenDelivery; claimed: ClaimedJob; row: StepRow }
@@ -51,9 +51,9 @@ async function waitingRun(): Promise<Waiting & { user: string }> {
   }
   const created = await transaction(pool, async tx => {
     await suspendRuns(tx, [{ ...run!.run, step: row, status: 'waiting', wakeAt: run!.run.now, waitSeconds: 0, began: run!.run.now }])
-    return createAutomationDelivery(tx, environment, { integrationId, run: run!.run, stepId: step.id }, null)
+    return createAutomationDeliveries(tx, environment, [{ integrationId, run: run!.run, stepId: step.id }], null)
   })
-  const found = await pool.query<{ number: number }>('select number from deliveries where id = $1', [created!.id])
+  const found = await pool.query<{ number: number }>('select number from deliveries where id = $1', [created.ids[0]])
   const [claimed] = await claimByHand(pool, 'delivery', [found.rows[0]!.number], 60_000)
   const [delivery] = await loadDeliveries(pool, [found.rows[0]!.number])
   return { run: run!, delivery: delivery!, claimed: claimed!, row: { ...row, hasBegun: true }, user }
@@ -87,7 +87,7 @@ test('a run that looks at its delivery, and an erasure of its user meanwhile, wa
   const claimed = { ...run.run, fence: job!.fence }
   const context = { step: { ...step, integration_id: '' }, run: claimed, timeline: [], began: run.run.now, now: run.run.now }
   await interleave(
-    tx => look!(tx, { ...context, recorded: row as never }, null as never, null),
+    tx => look!(tx, [{ ...context, recorded: row as never }], null),
     () => eraseUser(fixture.pool, fixture.environment, user),
     async tx => expect(await recordSteps(tx, [{ ...claimed, step: { ...row, status: 'succeeded' } }])).not.toContain(null),
   )

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
-import { deliveryOfStep } from '../../domain/automation-runs/delivery.ts'
+import { deliveriesOfSteps } from '../../domain/automation-runs/deliveries-of-steps.ts'
 import type { AutomationRun } from '../../domain/automation-runs/load.ts'
 import { wakeRuns } from '../../domain/jobs/wake-runs.ts'
 import { dropExpired } from '../../domain/reconciliation/retention.ts'
@@ -99,11 +99,8 @@ test('the result of a delivery that retention removes while the run is executed 
   ])
   await dropExpired(fixture.pool)
   const executed = { environment: fixture.environment, id: run.id, number: run.number, fence: rows[0]!.fence } as AutomationRun
-  expect(await transaction(fixture.pool, tx => deliveryOfStep(tx, executed, 'hook'))).toEqual({
-    id: deliveries[0]!.id,
-    status: 'delivered',
-    http_status: 204,
-  })
+  const found = await transaction(fixture.pool, tx => deliveriesOfSteps(tx, fixture.environment, [{ run: executed, step: 'hook' }]))
+  expect(found).toEqual([{ id: deliveries[0]!.id, status: 'delivered', http_status: 204 }])
 })
 
 test('a run whose integration does not exist fails', async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { insertDeliveries, type NewDelivery } from '../../domain/deliveries/insert.ts'
 import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
+import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import { LOCK } from '../../store/advisory-locks.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { JobHandler } from '../../workflows/engine/handler.ts'
@@ -39,12 +40,7 @@ describe('while no sweep runs', () => {
       tx.release()
     }
   }
-  const runs = async () =>
-    (
-      await api.pool.query(
-        `select count(*)::int as inserted, count(lease_until)::int as leased, max(fence) as fence from due where kind = 'automation-run'`,
-      )
-    ).rows[0]
+  const runs = async () => (await api.pool.query(`select count(*)::int as inserted from due where kind = 'automation-run'`)).rows[0]
   const signUps = (count: number) =>
     post(call, ...Array.from({ length: count }, () => ({ event_name: 'signed_up', price: undefined, currency: undefined })))
   const received = (count: number) => until(`${count} requests`, () => target.receiver.events().length >= count || undefined, 20_000)
@@ -59,14 +55,13 @@ describe('while no sweep runs', () => {
     expect(target.receiver.events().map(({ body }) => body.event_name)).toEqual(['bought', 'signed_up'])
   })
 
-  test('more jobs than one statement claims are left for all workers', async () => {
+  test('many at once go all the way, too, and the runs end', async () => {
     await until('earlier runs have ended', async () => (await runs()).inserted === 0 || undefined)
     await withoutSweeps(async () => {
       await signUps(25)
-      const inserted = await until('they are inserted', async () => ((await runs()).inserted < 25 ? undefined : runs()))
-      expect(inserted).toEqual({ inserted: 25, leased: 0, fence: 0 })
+      await received(27)
+      await until('the runs have ended', async () => (await runs()).inserted === 0 || undefined)
     })
-    await received(27)
     expect(new Set(target.receiver.events().map(({ headers }) => headers['webhook-id'])).size).toBe(27)
   })
 })
@@ -109,36 +104,56 @@ describe('the capacity of an executor for an insert', () => {
     return { begun, jobs: executorOn(fixture.pool, handler), open: () => end.resolve() }
   }
 
-  test('is used after the commit; what does not fit any more then is released', async () => {
-    const { begun, jobs, open } = executing('crowded', { share: 1 / 100 })
+  test('is used after the commit; what does not fit any more then waits for its turn', async () => {
+    const { begun, jobs, open } = executing('crowded', { concurrency: 4 })
     const both = Promise.withResolvers<void>()
     let asking = 0
     const together = async () => {
       if (++asking === 2) both.resolve()
       await both.promise
     }
-    const inserted = await Promise.all(
-      [1, 2].map(id => jobs.claimOnInsert('crowded', fixture.environment, insertOne('crowded', id, together))),
-    )
-    expect(inserted.map(({ capacity }) => capacity)).toEqual([1, 2].map(() => ({ most: 1, fullDestinations: [], leaseMs: 60_000 })))
-    expect(begun).toHaveLength(1)
-    expect(await due('crowded')).toEqual([1, 2].map(id => ({ id, fence: 1, leased: id === begun[0] })))
-    const third = await jobs.claimOnInsert('crowded', fixture.environment, insertOne('crowded', 3))
+    const insert = (id: number, before?: () => Promise<unknown>) =>
+      jobs.claimOnInsert('crowded', [fixture.environment], insertOne('crowded', id, before))
+    const inserted = await Promise.all([1, 2].map(id => insert(id, together)))
+    expect(inserted.map(({ capacity }) => capacity)).toEqual([1, 2].map(() => ({ most: 1, rooms: new Map(), room: 4, leaseMs: 60_000 })))
+    expect(begun).toHaveLength(2)
+    const third = await insert(3)
     expect(third.capacity).toBeNull()
+    open()
+    await jobs.stop()
+  })
+
+  test('of one destination is what others of it leave; of a project what its share leaves', async () => {
+    const { begun, jobs, open } = executing('shared', { concurrency: 40, share: 1 / 4, perDestination: 8 })
+    const insert = (capacity: InsertCapacity | null, claimed: ClaimedJob[]) => Promise.resolve({ capacity, claimed })
+    const job = (id: number, destination: number): ClaimedJob => ({
+      kind: 'shared',
+      id,
+      fence: 1,
+      environment: fixture.environment,
+      destination,
+    })
+    const claim = (claimed: ClaimedJob[]) => jobs.claimOnInsert('shared', [fixture.environment], capacity => insert(capacity, claimed))
+    const first = await claim(Array.from({ length: 9 }, (_, id) => job(id, 7)))
+    expect(first.capacity).toEqual({ most: 10, rooms: new Map(), room: 8, leaseMs: 60_000 })
+    expect(begun).toHaveLength(8)
+    const second = await claim([job(20, 9)])
+    expect(second.capacity).toEqual({ most: 2, rooms: new Map([[7, 0]]), room: 8, leaseMs: 60_000 })
+    expect(begun).toHaveLength(9)
     open()
     await jobs.stop()
   })
 
   test('is null for a kind that is not executed here and in a process that stops; a job that was claimed before the stop is released', async () => {
     const { begun, jobs, open } = executing('stopping')
-    expect((await jobs.claimOnInsert('other', fixture.environment, insertOne('other', 1))).capacity).toBeNull()
+    expect((await jobs.claimOnInsert('other', [fixture.environment], insertOne('other', 1))).capacity).toBeNull()
     open()
     await jobs.claimOnInsert(
       'stopping',
-      fixture.environment,
+      [fixture.environment],
       insertOne('stopping', 1, () => jobs.stop()),
     )
-    expect((await jobs.claimOnInsert('stopping', fixture.environment, insertOne('stopping', 2))).capacity).toBeNull()
+    expect((await jobs.claimOnInsert('stopping', [fixture.environment], insertOne('stopping', 2))).capacity).toBeNull()
     expect(begun).toEqual([])
     expect(await due('stopping')).toEqual([
       { id: 1, fence: 1, leased: false },
@@ -164,19 +179,19 @@ describe('the capacity of an executor for an insert', () => {
       }))
     const insert = (capacity: InsertCapacity | null, ...integrations: number[]) =>
       transaction(fixture.pool, tx => insertDeliveries(tx, fixture.environment, wanted(...integrations), capacity))
-    const capacity = { most: 4, fullDestinations: [full], leaseMs: 60_000 }
+    const capacity = { most: 4, rooms: new Map([[full, 0]]), room: 3, leaseMs: 60_000 }
     expect((await insert(capacity, open, full, paused, open)).map(({ destination, fence }) => [destination, fence])).toEqual([
       [open, 1],
       [open, 1],
     ])
-    expect(await insert(capacity, open, open, open, open, open)).toEqual([])
+    expect(await insert(capacity, open, open, open, open, open)).toHaveLength(3)
     expect(await insert(null, open)).toEqual([])
     const { rows } = await fixture.pool.query(
       `select destination, fence, lease_until is not null as leased, count(*)::int from due where kind = 'delivery' group by 1, 2, 3 order by 1, 2`,
     )
     expect(rows).toEqual([
-      { destination: open, fence: 0, leased: false, count: 6 },
-      { destination: open, fence: 1, leased: true, count: 2 },
+      { destination: open, fence: 0, leased: false, count: 3 },
+      { destination: open, fence: 1, leased: true, count: 5 },
       { destination: full, fence: 0, leased: false, count: 1 },
       { destination: paused, fence: 0, leased: false, count: 1 },
     ])

@@ -2,7 +2,7 @@ import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type AutomationRun, loadRuns } from '../../domain/automation-runs/load.ts'
 import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
-import { createAutomationDelivery } from '../../domain/deliveries/create.ts'
+import { createAutomationDeliveries } from '../../domain/deliveries/create.ts'
 import { loadDeliveries } from '../../domain/deliveries/load.ts'
 import { recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { dispatchDue, nextDue } from '../../domain/jobs/sweep.ts'
@@ -73,7 +73,7 @@ async function turn(id: string): Promise<void> {
     if (kind === 'delivery') {
       const [delivery] = await loadDeliveries(planned, [id])
       const attempt = { started_at: delivery!.startedAt, duration_ms: 1, http_status: 200, error: null, response: null }
-      expect(await recordDelivered(planned, [{ claimed: job, delivery: delivery!, attempt }])).toEqual([true])
+      expect((await recordDelivered(planned, [{ claimed: job, delivery: delivery!, attempt }])).recorded).toEqual([true])
     } else {
       const [loaded] = await loadRuns(planned, [{ number: id, fence: job.fence }])
       await loadTriggers(planned, [loaded!.run])
@@ -101,7 +101,8 @@ async function recordAll(run: AutomationRun): Promise<void> {
   const suspended = { ...run, status: 'waiting' as const, wakeAt: run.now, waitSeconds: 0, began: run.now }
   const tx = await planned.connect()
   await tx.query('begin')
-  expect(await createAutomationDelivery(tx, environment, { integrationId: hookId, run, stepId: 's0' }, null)).not.toBeNull()
+  const wanted = [{ integrationId: hookId, run, stepId: 's0' }]
+  expect((await createAutomationDeliveries(tx, environment, wanted, null)).ids).toEqual([expect.any(String)])
   await tx.query('rollback')
   tx.release()
   for (const [i, db] of [planned, recording].entries()) {

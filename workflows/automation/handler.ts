@@ -10,6 +10,7 @@ import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
 import type { JobHandler } from '../engine/handler.ts'
 import { POLICIES, type RetryPolicy } from '../engine/policy.ts'
 import { advanceRun, applyAutomationStatus } from './advance-run.ts'
+import { performingInGroups } from './perform-group.ts'
 import type { Effects, StepDeps } from './step-kind.ts'
 
 export type AutomationOptions = {
@@ -54,6 +55,7 @@ export function automationHandler({
   const triggers = batching((runs: Parameters<typeof loadTriggers>[1]) => loadTriggers(planned, runs))
   const deps: StepDeps = { pool, effects, triggerOf: triggers }
   const transactions = takingTurns(TRANSACTIONS, { share: SHARE })
+  const group = performingInGroups({ pool: recording, transactions, at })
   const outgoing = {
     email: takingTurns(EFFECTS.email, { share: SHARE }),
     push: takingTurns(EFFECTS.push, { share: SHARE }),
@@ -75,7 +77,7 @@ export function automationHandler({
       const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
       if (stopped) return stopped
       const lapsedAt = claimed.hasLapsed ? await takeLapse(pool, claimed) : null
-      return advanceRun(loaded, lapsedAt, { pool, planned, deps, record, policy, at, signals, transactions, outgoing })
+      return advanceRun(loaded, lapsedAt, { pool, deps, record, policy, at, signals, group, transactions, outgoing })
     },
   }
 }

@@ -1,26 +1,25 @@
-import type { InsertCapacity } from '../../domain/jobs/claim-on-insert.ts'
-import type { ClaimedJob } from '../../domain/jobs/job.ts'
-import { apiTime, type Pool } from '../../store/connect.ts'
+import type { Pool } from '../../store/connect.ts'
 import { classifyFailure } from '../../store/failures.ts'
 import type { InTurn } from '../../store/taking-turns.ts'
-import { atOnce, transaction } from '../../store/transaction.ts'
-import { afterFailure, beginAttempt, countedAttempts, jobLoss, runEffect } from '../engine/attempt.ts'
+import { transaction } from '../../store/transaction.ts'
+import { afterFailure, countedAttempts, jobLoss, runEffect } from '../engine/attempt.ts'
 import type { AtCrashPoint } from '../engine/crash-point.ts'
 import type { Signals } from '../engine/handler.ts'
 import { messageOf, type RetryPolicy } from '../engine/policy.ts'
+import { type Attempts, attemptedBy, beginStepAttempt } from './attempted.ts'
+import type { PerformInGroup } from './perform-group.ts'
 import { type DueStep, keptRecorder, type RunProgress, recorderIn, recordStep, type StepRecorder } from './record-step.ts'
 import { type EffectType, failed, type StepDeps, type StepKind, type StepOutcome, StepSkipped, skipped } from './step-kind.ts'
 import { stepKindOf } from './steps/registry.ts'
 
 export type RunDeps = {
   pool: Pool
-  /** Its connections plan a statement once. */
-  planned: Pool
   deps: StepDeps
   record: StepRecorder
   policy: RetryPolicy
   at: AtCrashPoint
   signals: Signals
+  group: PerformInGroup
   /** Limits the transactions of steps, and takes the environments in turn. */
   transactions: InTurn
   /** The same for effects outside of the database, by the type of their step. */
@@ -28,7 +27,6 @@ export type RunDeps = {
 }
 
 type KindBy<K> = Extract<StepKind, { by: K }>
-type Attempts = ReturnType<typeof beginAttempt>
 
 /** Executes a step once and records its outcome in the way that its kind requires. Throws `LeaseLost`. */
 export function performStep(due: DueStep, run: RunDeps): Promise<RunProgress> {
@@ -38,14 +36,14 @@ export function performStep(due: DueStep, run: RunDeps): Promise<RunProgress> {
       return performDecision(kind, due, run)
     case 'transaction':
       return performTransaction(kind, due, run)
+    case 'group':
+      return recordingFailure(due, run, () => run.group({ kind, due, signals: run.signals }))
     case 'effect':
       return performEffect(kind, due, run)
     default:
       return kind satisfies never
   }
 }
-
-const beginStepAttempt = ({ context: { recorded, now } }: DueStep): Attempts => beginAttempt(recorded?.attempts ?? [], apiTime(now))
 
 /** A decision has no attempts: it fails only when the database is unavailable, and then a worker claims the whole run again. */
 async function performDecision(kind: KindBy<'decision'>, due: DueStep, { deps, record, at }: RunDeps): Promise<RunProgress> {
@@ -68,54 +66,36 @@ async function performEffect(kind: KindBy<'effect'>, due: DueStep, run: RunDeps)
   return progress
 }
 
-async function performTransaction(kind: KindBy<'transaction'>, due: DueStep, run: RunDeps): Promise<RunProgress> {
-  const { environment } = due.context.run
-  const attempts = beginStepAttempt(due)
-  try {
+const performTransaction = (kind: KindBy<'transaction'>, due: DueStep, run: RunDeps): Promise<RunProgress> =>
+  recordingFailure(due, run, () => {
+    const attempts = beginStepAttempt(due)
     run.at('before-effect')
-    const { progress } = await run.transactions(environment, () =>
-      withCapacity(kind.inserts, environment, run.signals, capacity => transactAndRecord(kind, due, run, attempts, capacity)),
-    )
-    return progress
+    return run.transactions(due.context.run.environment, () => transactAndRecord(kind, due, run, attempts))
+  })
+
+/** The step's writes and its record, in one transaction. */
+const transactAndRecord = (
+  kind: KindBy<'transaction'>,
+  due: DueStep,
+  { pool, deps, at }: RunDeps,
+  attempts: Attempts,
+): Promise<RunProgress> =>
+  transaction(pool, async tx => {
+    const outcome = await kind.transact(tx, due.context, deps)
+    at('after-effect')
+    return recordStep(due, attemptedBy(kind, due, outcome, attempts), recorderIn(tx), at)
+  })
+
+/** Performs a step that is a transaction; records its failure, for which nothing else was written. */
+async function recordingFailure(due: DueStep, run: RunDeps, perform: () => Promise<RunProgress>): Promise<RunProgress> {
+  try {
+    return await perform()
   } catch (error) {
     // The database is unavailable: nothing has happened, and a worker claims the run again when its lease has expired.
     if (!jobLoss(error, run.signals) && classifyFailure(error) !== 'other') throw error
     // The record of a failed transaction shows no duration: its attempt begins here.
     return recordFailure(due, error, `${due.context.step.type}_failed`, beginStepAttempt(due), run)
   }
-}
-
-type Transacted = { claimed: ClaimedJob[]; progress: RunProgress }
-
-/** A transaction that inserts jobs may claim as many as the process has capacity for; the executor holds them after the commit. */
-const withCapacity = (
-  inserts: string | undefined,
-  environment: number,
-  { claimOnInsert }: Signals,
-  transact: (capacity: InsertCapacity | null) => Promise<Transacted>,
-): Promise<Transacted> => (inserts === undefined ? transact(null) : claimOnInsert(inserts, environment, transact))
-
-const insertNothing = async (): Promise<ClaimedJob[]> => []
-
-/** The step's writes, the jobs that it waits for and its record, in one transaction. */
-function transactAndRecord(
-  kind: KindBy<'transaction'>,
-  due: DueStep,
-  { pool, planned, deps, at }: RunDeps,
-  attempts: Attempts,
-  capacity: InsertCapacity | null,
-): Promise<Transacted> {
-  const { recorded } = due.context
-  // A wait that is looked at again has begun already: the look is no attempt.
-  const isAttempt = kind.effect && recorded?.status !== 'waiting'
-  return transaction(kind.plansOnce ? planned : pool, async tx => {
-    const outcome = await kind.transact(tx, due.context, deps, capacity)
-    at('after-effect')
-    const insertJobs = (outcome.is === 'waiting' && outcome.insertJobs) || insertNothing
-    const attempted = { outcome, attempts: isAttempt ? attempts(null) : (recorded?.attempts ?? []) }
-    const [claimed, progress] = await atOnce(tx, insertJobs, () => recordStep(due, attempted, recorderIn(tx), at))
-    return { claimed, progress }
-  })
 }
 
 /** Records a failed attempt. `code`: the step's code once its attempts are used up. */

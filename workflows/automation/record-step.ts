@@ -90,38 +90,66 @@ export async function recordLapsedStep(due: DueStep, startedAt: string, recorder
   return step as unknown as TimelineStep
 }
 
-/** Records a step and, in the same statement, what follows for its run. Throws `LeaseLost`. */
-export async function recordStep(due: DueStep, attempted: Attempted, recorder: StepRecorder, at: AtCrashPoint): Promise<RunProgress> {
+/** The record of a step and, in the same statement, of what follows for its run; and how the run proceeds, which was recorded at that time. */
+export type StepWrite = { proceed(recordedAt: string): RunProgress } & (
+  | { by: 'step'; record: AutomationStepRecord }
+  | { by: 'suspend'; record: Suspension }
+  | { by: 'end'; record: End }
+)
+
+export function writeOf(due: DueStep, attempted: Attempted): StepWrite {
   const { run, timeline } = due.context
   const row = rowOf(due, attempted)
   const record = { number: run.number, fence: run.fence, step: row, began: run.now }
-  const end = async (status: End['status'], reason: string | null) => {
-    at('before-end')
-    requireLease(await recorder.end({ ...record, status, reason }), run)
-  }
+  const stops = (outcome: Outcome) => (): RunProgress => ({ is: 'stops', outcome })
   const { outcome } = attempted
   switch (outcome.is) {
-    case 'retry': {
-      requireLease(await recorder.suspend({ ...record, status: 'running', wakeAt: null, waitSeconds: outcome.afterSeconds }), run)
-      return { is: 'stops', outcome: { is: 'suspended', why: `${row.step_id} is tried again: ${outcome.why}`, isRetry: true } }
-    }
-    case 'waiting': {
-      requireLease(await recorder.suspend({ ...record, status: 'waiting', wakeAt: outcome.until, waitSeconds: 0 }), run)
-      return { is: 'stops', outcome: { is: 'suspended', why: `${row.step_id} waits until ${outcome.until}`, isRetry: false } }
-    }
-    case 'failed': {
-      await end('failed', outcome.reason)
-      return { is: 'stops', outcome: { is: 'failed', why: `${row.step_id}: ${outcome.reason}` } }
-    }
+    case 'retry':
+      return {
+        by: 'suspend',
+        record: { ...record, status: 'running', wakeAt: null, waitSeconds: outcome.afterSeconds },
+        proceed: stops({ is: 'suspended', why: `${row.step_id} is tried again: ${outcome.why}`, isRetry: true }),
+      }
+    case 'waiting':
+      return {
+        by: 'suspend',
+        record: { ...record, status: 'waiting', wakeAt: outcome.until, waitSeconds: 0 },
+        proceed: stops({ is: 'suspended', why: `${row.step_id} waits until ${outcome.until}`, isRetry: false }),
+      }
+    case 'failed':
+      return {
+        by: 'end',
+        record: { ...record, status: 'failed', reason: outcome.reason },
+        proceed: stops({ is: 'failed', why: `${row.step_id}: ${outcome.reason}` }),
+      }
     case 'succeeded':
     case 'skipped': {
       const passed = row as unknown as TimelineStep
       const { next, exited } = nextStep(due.steps, timeline.slice(0, due.n).concat(passed))
-      if (next) return { is: 'continues', row: passed, now: requireLease(await recorder.step(record), run) }
-      await end('succeeded', exited ? 'exit' : null)
-      return { is: 'stops', outcome: { is: 'succeeded' } }
+      if (next) return { by: 'step', record, proceed: now => ({ is: 'continues', row: passed, now }) }
+      return { by: 'end', record: { ...record, status: 'succeeded', reason: exited ? 'exit' : null }, proceed: stops({ is: 'succeeded' }) }
     }
     default:
       return outcome satisfies never
   }
+}
+
+const send = (recorder: StepRecorder, write: StepWrite): Promise<string | null> => {
+  switch (write.by) {
+    case 'step':
+      return recorder.step(write.record)
+    case 'suspend':
+      return recorder.suspend(write.record)
+    case 'end':
+      return recorder.end(write.record)
+    default:
+      return write satisfies never
+  }
+}
+
+/** Throws `LeaseLost`. */
+export async function recordStep(due: DueStep, attempted: Attempted, recorder: StepRecorder, at: AtCrashPoint): Promise<RunProgress> {
+  const write = writeOf(due, attempted)
+  if (write.by === 'end') at('before-end')
+  return write.proceed(requireLease(await send(recorder, write), due.context.run))
 }

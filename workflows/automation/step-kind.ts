@@ -17,14 +17,13 @@ export async function requireTrigger(triggerOf: StepDeps['triggerOf'], run: Auto
 export class StepSkipped extends Error {}
 
 /**
- * The outcome of a step. `waiting`: the run waits until then, or until it is woken, and the step is executed again. `insertJobs`: inserts
- * the jobs that the step waits for, in the same transaction; returns those that it has claimed.
+ * The outcome of a step. `waiting`: the run waits until then, or until it is woken, and the step is executed again.
  */
 export type StepOutcome =
   | { is: 'succeeded'; result: object | null; dueAt?: string }
   | { is: 'skipped'; reason: string }
   | { is: 'failed'; reason: string; result?: object }
-  | { is: 'waiting'; until: string; insertJobs?: () => Promise<ClaimedJob[]> }
+  | { is: 'waiting'; until: string }
 
 /** `dueAt`: the deadline of a step that waited. */
 export const succeeded = (result: object | null, dueAt?: string): StepOutcome => ({ is: 'succeeded', result, ...(dueAt && { dueAt }) })
@@ -66,6 +65,12 @@ export type Email = { to?: string; subject: string; text: string; occurrence: Ru
 /** `push`: id of the template. The effect fills in its placeholders. */
 export type PushToSend = { push: string; occurrence: RunOccurrence } & EffectScope
 
+/**
+ * `outcomes`: one for each run, in order; an error: nothing was written for this run; null: the lease of the run is lost. `claimed`: the jobs
+ * that were claimed on insert.
+ */
+export type GroupOutcome = { outcomes: (StepOutcome | Error | null)[]; claimed: ClaimedJob[] }
+
 export type StepDeps = {
   pool: Pool
   effects: Effects
@@ -77,16 +82,17 @@ export type StepDeps = {
 export type StepKind<S extends Step = Step> =
   /** Decides from what is known or read; recorded together with the steps of other runs. */
   | { by: 'decision'; effect?: boolean; decide(context: StepContext<S>, deps: StepDeps): Promise<StepOutcome> | StepOutcome }
+  /** Writes to Postgres: its writes and its record are one transaction. */
+  | { by: 'transaction'; effect?: boolean; transact(tx: Tx, context: StepContext<S>, deps: StepDeps): Promise<StepOutcome> }
   /**
-   * Writes to Postgres: its writes and its record are one transaction. `plansOnce`: each of its statements has one sensible plan.
-   * `inserts`: the kind of jobs that it inserts, which it may claim within the `capacity`.
+   * The same for many runs of one environment, in one transaction: either all of them begin the step, or all look again at one that waits. Inserts
+   * jobs of the kind `inserts`, and may claim them within the `capacity`.
    */
   | {
-      by: 'transaction'
-      effect?: boolean
-      plansOnce?: boolean
-      inserts?: string
-      transact(tx: Tx, context: StepContext<S>, deps: StepDeps, capacity: InsertCapacity | null): Promise<StepOutcome>
+      by: 'group'
+      effect: true
+      inserts: string
+      transactAll(tx: Tx, contexts: readonly StepContext<S>[], capacity: InsertCapacity | null): Promise<GroupOutcome>
     }
   /** Has an outward effect. `failure`: the step's code once its attempts are used up. */
   | {

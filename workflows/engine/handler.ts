@@ -14,12 +14,12 @@ export type Outcome =
   | { is: 'lost' }
 
 /**
- * For a transaction that inserts jobs of a kind and may claim them: calls `insert` with the capacity of this process (null: claim nothing).
+ * For a transaction that inserts or wakes jobs of a kind and may claim them: calls `insert` with the capacity of this process (null: claim nothing).
  * When `insert` resolves, its transaction is committed: the jobs that it claimed are executed from then on.
  */
 export type ClaimOnInsert = <T extends { claimed: ClaimedJob[] }>(
   kind: string,
-  environment: Environment,
+  environments: readonly Environment[],
   insert: (capacity: InsertCapacity | null) => Promise<T>,
 ) => Promise<T>
 

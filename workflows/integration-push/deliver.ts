@@ -7,9 +7,11 @@ import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery, leaveDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
 import { type ClaimedJob, deleteClaimedJob } from '../../domain/jobs/job.ts'
+import { AUTOMATION_RUN_DUE } from '../../domain/jobs/wake-runs.ts'
 import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
+import { limitPerKey } from '../../store/limit-per-key.ts'
 import type { EventDestination, Sent } from '../destinations/destination.ts'
 import { sendWithin } from '../destinations/send-within.ts'
 import { jobLoss, nextWait } from '../engine/attempt.ts'
@@ -27,24 +29,37 @@ export type DeliverDeps = {
   at?: AtCrashPoint
 }
 
+type Succeeded = Delivered & Pick<Signals, 'claimOnInsert'>
+
+/** Records deliveries; the runs that wait for them go on in this process, as far as it has capacity. */
+async function recordAll(pool: Pool, items: readonly Succeeded[]): Promise<boolean[]> {
+  const environments = new Set(items.flatMap(({ delivery }) => (delivery.run_id === null ? [] : delivery.environment)))
+  if (environments.size === 0) return (await recordDelivered(pool, items)).recorded
+  const { claimOnInsert } = items[0]!
+  return (await claimOnInsert(AUTOMATION_RUN_DUE, [...environments], capacity => recordDelivered(pool, items, capacity))).recorded
+}
+
 /** What the deliveries of this worker read or record at the same moment is one statement each. */
 const statements = (pool: Pool) => ({
   load: batching((numbers: readonly number[]) => loadDeliveries(pool, numbers)),
   park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(pool, claimed)),
-  succeed: batching((items: readonly Delivered[]) => recordDelivered(pool, items), { max: 200 }),
+  succeed: batching((items: readonly Succeeded[]) => recordAll(pool, items), { max: 200 }),
 })
 
-type Delivering = Required<DeliverDeps> & { batched: ReturnType<typeof statements> }
+type Delivering = Required<DeliverDeps> & { batched: ReturnType<typeof statements>; sending: ReturnType<typeof limitPerKey> }
+
+/** Requests to one receiver at the same time. What a worker holds besides them is being recorded, or comes next. */
+const AT_ONCE = 32
 
 /** Sends due deliveries to the integrations and records the results. */
 export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHandler {
-  const delivering = { ...deps, at, batched: statements(deps.pool) }
+  const delivering = { ...deps, at, batched: statements(deps.pool), sending: limitPerKey(AT_ONCE) }
   return {
     kind: DELIVERY_DUE,
     // Each delivery waits up to ten seconds for another server. The hanging receivers of a project take a quarter of what the others leave.
-    concurrency: 1_024,
+    concurrency: 4_096,
     share: 1 / 4,
-    perDestination: 32,
+    perDestination: 4 * AT_ONCE,
     async handle(claimed, signals) {
       try {
         const outcome = await deliver(claimed, signals, delivering)
@@ -60,7 +75,16 @@ export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHand
 }
 
 async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delivering): Promise<Outcome> {
-  const { pool, batched } = delivering
+  const tried = await delivering.sending(claimed.destination ?? 0, () => attempt(claimed, signals, delivering))
+  return tried.is === 'sent' ? recordSent(tried, signals, delivering) : tried
+}
+
+type Attempted = { is: 'sent'; made: Delivered; sent: Sent }
+
+/** Reads the delivery and sends it, unless it must not or cannot be sent now. */
+async function attempt(claimed: ClaimedJob, signals: Signals, delivering: Delivering): Promise<Attempted | Outcome> {
+  const { at, batched, destinations, pool } = delivering
+  if (signals.stopping.aborted) return { is: 'interrupted' }
   if (claimed.hasLapsed) await recordLapse(pool, claimed)
   const delivery = await batched.load(claimed.id)
   if (delivery === null) {
@@ -69,26 +93,32 @@ async function deliver(claimed: ClaimedJob, signals: Signals, delivering: Delive
   }
   if (delivery.isRunCancelled)
     return (await failCancelledDelivery(pool, claimed, delivery)) ? { is: 'failed', why: 'run_cancelled' } : { is: 'lost' }
-  if (delivery.config.active === 1 || delivery.isProbe) return attempt(claimed, delivery, signals, delivering)
+  if (delivery.config.active !== 1 && !delivery.isProbe) return hold(claimed, delivery, delivering)
+  // The integration was created by a newer version: its workers know the destination, and the delivery keeps all of its attempts.
+  const destination = destinations.get(delivery.config.slug)
+  if (!destination) return (await leaveDelivery(pool, claimed)) ? { is: 'suspended', why: 'not_available', isRetry: true } : { is: 'lost' }
+  at('before-effect')
+  if (signals.stopping.aborted) return { is: 'interrupted' }
+  if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
+  const sent = await send(delivery, destination, signals, delivering)
+  at('delivery-sent')
+  const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
+  return {
+    is: 'sent',
+    sent,
+    made: { claimed, delivery, attempt: { started_at: delivery.startedAt, duration_ms, http_status, error, response } },
+  }
+}
+
+async function hold(claimed: ClaimedJob, delivery: OpenDelivery, { pool, batched }: Delivering): Promise<Outcome> {
   if (delivery.isExpired && (await expireDelivery(pool, claimed, delivery))) return { is: 'failed', why: 'expired' }
   await batched.park(claimed)
   return { is: 'suspended', why: 'held', isRetry: false }
 }
 
-async function attempt(claimed: ClaimedJob, delivery: OpenDelivery, signals: Signals, delivering: Delivering): Promise<Outcome> {
-  const { at, batched, destinations, pool } = delivering
-  if (signals.stopping.aborted) return { is: 'interrupted' }
-  // The integration was created by a newer version: its workers know the destination, and the delivery keeps all of its attempts.
-  const destination = destinations.get(delivery.config.slug)
-  if (!destination) return (await leaveDelivery(pool, claimed)) ? { is: 'suspended', why: 'not_available', isRetry: true } : { is: 'lost' }
-  at('before-effect')
-  if (signals.lease.aborted || !signals.isHeld()) return { is: 'lost' }
-  const sent = await send(delivery, destination, signals, delivering)
-  at('delivery-sent')
-  const { httpStatus: http_status, error, response, durationMs: duration_ms } = sent
-  const made = { started_at: delivery.startedAt, duration_ms, http_status, error, response }
-  if (sent.outcome !== 'delivered') return fail({ claimed, delivery, attempt: made }, sent.outcome, sent, signals, delivering)
-  const isRecorded = await signals.untilRecorded(() => batched.succeed({ claimed, delivery, attempt: made }))
+async function recordSent({ made, sent }: Attempted, signals: Signals, delivering: Delivering): Promise<Outcome> {
+  if (sent.outcome !== 'delivered') return fail(made, sent.outcome, sent, signals, delivering)
+  const isRecorded = await signals.untilRecorded(() => delivering.batched.succeed({ ...made, claimOnInsert: signals.claimOnInsert }))
   return isRecorded ? { is: 'succeeded' } : { is: 'lost' }
 }
 

@@ -1,4 +1,5 @@
 import type { Agent } from 'undici'
+import { timeLimit } from '../../store/time-limit.ts'
 import { AddressRefused, type Guard, guardedLookup, refuseLiteral } from './guard.ts'
 import { networkErrorCode, readResponseBody, retryAfterSeconds } from './response.ts'
 
@@ -58,7 +59,7 @@ export function outgoing(guard: Guard): Outgoing {
       const started = performance.now()
       const durationMs = () => Math.round(performance.now() - started)
       asked.signal?.throwIfAborted()
-      const limit = AbortSignal.timeout(asked.limitMs ?? LIMIT_MS)
+      const limit = timeLimit(asked.limitMs ?? LIMIT_MS)
       try {
         const response = await request(allowedUrl(asked.url, guard), {
           dispatcher: agent,
@@ -66,7 +67,7 @@ export function outgoing(guard: Guard): Outgoing {
           // Responses are not decompressed, so a small response cannot become a large one.
           headers: { ...asked.headers, 'accept-encoding': 'identity' },
           body: asked.body ?? null,
-          signal: asked.signal ? AbortSignal.any([asked.signal, limit]) : limit,
+          signal: asked.signal ? AbortSignal.any([asked.signal, limit.signal]) : limit.signal,
         })
         const { text, isCut } = await readResponseBody(response.body, asked.answerBytes ?? ANSWER_BYTES)
         return {
@@ -80,7 +81,9 @@ export function outgoing(guard: Guard): Outgoing {
         }
       } catch (error) {
         asked.signal?.throwIfAborted()
-        return { is: 'error', error: limit.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
+        return { is: 'error', error: limit.signal.aborted ? 'timeout' : networkErrorCode(error), durationMs: durationMs() }
+      } finally {
+        limit.end()
       }
     },
     close: async () => (await opened)?.agent.destroy(),

@@ -1,5 +1,6 @@
 import { domainToASCII } from 'node:url'
 import type { Transporter } from 'nodemailer'
+import { timeLimit } from '../../store/time-limit.ts'
 import type { Guard } from './guard.ts'
 import { guardedSocket } from './guard.ts'
 import { excerpt, networkErrorCode } from './response.ts'
@@ -57,7 +58,7 @@ async function withServer(
   { guard, signal, ca, limitMs = LIMIT_MS }: Options,
   work: (transport: Transporter) => Promise<Mailed>,
 ): Promise<Mailed> {
-  const limit = AbortSignal.timeout(limitMs)
+  const limit = timeLimit(limitMs).signal
   const ended = AbortSignal.any([signal, limit])
   try {
     // Loaded with the first mail.

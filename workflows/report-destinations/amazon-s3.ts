@@ -1,6 +1,7 @@
 import { Readable } from 'node:stream'
 import { AbortMultipartUploadCommand, DeleteObjectCommand, PutObjectCommand, type S3Client, S3ServiceException } from '@aws-sdk/client-s3'
 import { Upload } from '@aws-sdk/lib-storage'
+import { timeLimit } from '../../store/time-limit.ts'
 import { isFinalStatus } from '../destinations/classify-response.ts'
 import type { Sent, Settings } from '../destinations/destination.ts'
 import { runEffect } from '../engine/attempt.ts'
@@ -55,7 +56,7 @@ async function attempt(guard: Guard, limitMs: number, scope: ReportScope, work: 
 
 /** Removes the parts of a stopped upload: they are invisible, but S3 charges for them. */
 async function removeParts(guard: Guard, settings: Settings, upload: { Bucket: string; Key: string; UploadId: string }) {
-  const client = s3Client(settings, guard, AbortSignal.timeout(CLEANUP_MS))
+  const client = s3Client(settings, guard, timeLimit(CLEANUP_MS).signal)
   await client.send(new AbortMultipartUploadCommand(upload)).catch(() => {})
   client.destroy()
 }

@@ -2,6 +2,7 @@ import { performance } from 'node:perf_hooks'
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Pool } from '../../../store/connect.ts'
 import { takingTurns } from '../../../store/taking-turns.ts'
+import { timeLimit } from '../../../store/time-limit.ts'
 import type { Environment } from '../../environment.ts'
 import { Refusal } from '../../refusal.ts'
 import type { FactSource } from '../source.ts'
@@ -148,7 +149,7 @@ export function replicasOf(options: ReplicaOptions): Replicas {
 
   async function answered<T>(environment: Environment, work: (source: FactSource) => Promise<T>, how: Freshness): Promise<T> {
     const replica = await replicaOf(environment)
-    const patience = () => AbortSignal.timeout(Math.max(1, Math.ceil(how.deadline - performance.now())))
+    const patience = () => timeLimit(Math.max(1, Math.ceil(how.deadline - performance.now()))).signal
     const ask = async () => {
       try {
         return await replica.ask(work, how)

@@ -1,9 +1,10 @@
 import type { Step } from '../../../domain/automation-runs/definition.ts'
 import type { StepKind, StepKinds } from '../step-kind.ts'
 import { branchStep, exitStep } from './flow.ts'
-import { emailStep, pushStep, webhookStep } from './sending.ts'
+import { emailStep, pushStep } from './sending.ts'
 import { grantEntitlementStep, screenStep, setPropertyStep } from './user.ts'
 import { delayStep, waitForEventStep, waitUntilStep } from './waiting.ts'
+import { webhookStep } from './webhook.ts'
 
 const KINDS: StepKinds = {
   delay: delayStep,

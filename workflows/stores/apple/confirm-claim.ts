@@ -1,6 +1,7 @@
 import { VerificationException } from '@apple/app-store-server-library'
 import { NotCredible } from '../../../domain/store-facts/credible.ts'
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
+import { timeLimit } from '../../../store/time-limit.ts'
 import type { Asking, ClaimAnswer, ClaimToConfirm } from '../store-client.ts'
 import { type AppleDeps, type AppStoreApi, askApple } from './app-store-api.ts'
 import { appleCustomer, appleLineage } from './lineage-history.ts'
@@ -98,7 +99,7 @@ async function confirmSigned(deps: AppleDeps, jws: string, asking: Asking): Prom
 
 /** The answer of Apple; undefined when it does not come in time. */
 async function confirmWithin(deps: AppleDeps, id: string, product: string, asking: Asking): Promise<ClaimAnswer | undefined> {
-  const patience = AbortSignal.timeout(deps.patienceMs ?? PATIENCE_MS)
+  const patience = timeLimit(deps.patienceMs ?? PATIENCE_MS).signal
   try {
     return await confirmTransaction(deps, id, product, { ...asking, signal: AbortSignal.any([asking.signal, patience]) })
   } catch (error) {

@@ -5,6 +5,7 @@ import type { Lane } from '../../../domain/store-inbox/lanes.ts'
 import { nextQuestion } from '../../../domain/store-inbox/questions.ts'
 import type { OpenStore } from '../../../domain/stores/settings.ts'
 import type { Db } from '../../../store/connect.ts'
+import { timeLimit } from '../../../store/time-limit.ts'
 import { quotaOf } from '../quota.ts'
 import type { StoreAnswer, StoreClient } from '../store-client.ts'
 
@@ -20,7 +21,7 @@ export async function askStore(
   transactions: readonly string[],
   ends: AbortSignal,
 ): Promise<StoreAnswer> {
-  const late = AbortSignal.timeout(LIMIT_MS)
+  const late = timeLimit(LIMIT_MS).signal
   const signal = AbortSignal.any([ends, late])
   // Notifications of Google do not tell the environment, and it has one address for both.
   const kind: EnvironmentKind = environment ?? 'production'
