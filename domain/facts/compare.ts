@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { flatMapInSteps, inSteps } from '../in-steps.ts'
 import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
-import { flatMapInSteps, inSteps } from './in-steps.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, contentOf, type FactRow, type Stored, type StoredUser, transactionTable, userTable } from './tables.ts'
 import { findWords } from './words.ts'

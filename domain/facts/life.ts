@@ -1,6 +1,6 @@
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
 import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
 import type { PostedFact } from '../subscriptions/posted.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Place } from './rows.ts'
 
 /** A posted event that is a transaction or a refund; times in ms, amounts as decimal texts. */
@@ -44,7 +44,7 @@ export type Origin = Place & {
 /** Everything about a user that facts are folded from. Posted events that a recorded purchase supersedes are left out. */
 export type Life = {
   user: Origin
-  purchases: PurchaseRow[]
+  purchases: FoldedPurchase[]
   /** About subscriptions: for the state machine. */
   posted: PostedFact[]
   /** The same events and those about one-time purchases, with all that is stated. */
