@@ -21,7 +21,7 @@ const keyOf = ({ source }: Transaction) =>
  */
 export async function foldLife(life: Life): Promise<Facts> {
   const { user } = life
-  const subscriptions = subscriptionsOfLife(life)
+  const subscriptions = await subscriptionsOfLife(life)
   const sources = sourcesOf(life)
   const transactions = (await transactionsOf(life, subscriptions, sources)).sort(inOrder)
   const anchors = anchorsOf(user.created, transactions)

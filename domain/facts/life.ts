@@ -1,5 +1,6 @@
+import { stepwise } from '../in-steps.ts'
 import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
-import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
+import { type Subscription, subscriptionsInSteps } from '../subscriptions/lineages.ts'
 import type { PostedFact } from '../subscriptions/posted.ts'
 import type { Place } from './rows.ts'
 
@@ -52,11 +53,11 @@ export type Life = {
   screens: ScreenSeen[]
 }
 
-const computed = new WeakMap<Life, Subscription[]>()
+const computed = new WeakMap<Life, Promise<Subscription[]>>()
 
-/** Computed once, for what is stored with the customer and for the facts. Throws what `subscriptionsOf` throws. */
-export function subscriptionsOfLife(life: Life): Subscription[] {
-  const found = computed.get(life) ?? subscriptionsOf(life.purchases, life.posted)
+/** Computed once, for what is stored with the customer and for the facts. Rejects with what the subscriptions throw. */
+export function subscriptionsOfLife(life: Life): Promise<Subscription[]> {
+  const found = computed.get(life) ?? stepwise(subscriptionsInSteps(life.purchases, life.posted))
   computed.set(life, found)
   return found
 }

@@ -55,8 +55,5 @@ export function storeEvents(purchases: PurchaseRow[], notices: NoticeRow[]): Emi
   const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
   const noticed = new Set(notices.map(({ lineage }) => lineage))
   const eventOf = new Map([...noticed].map(lineage => [lineage, noticeEventOf(byLineage.get(lineage) ?? [])]))
-  return [
-    ...notices.flatMap(notice => eventOf.get(notice.lineage)!(notice)),
-    ...[...byLineage.values()].flatMap(unmappedEvents),
-  ]
+  return [...notices.flatMap(notice => eventOf.get(notice.lineage)!(notice)), ...[...byLineage.values()].flatMap(unmappedEvents)]
 }

@@ -1,4 +1,5 @@
-import { chain, type Link } from './access-periods.ts'
+import { type Stepwise, withoutPauses } from '../in-steps.ts'
+import { type Link, linkOf } from './access-periods.ts'
 import type { FoldedPurchase } from './folded-purchase.ts'
 import type { Period } from './period.ts'
 import type { PostedFact } from './posted.ts'
@@ -55,26 +56,50 @@ function groupByLineage<P extends FoldedPurchase>(purchases: P[], posted: Posted
 const never = Number.MAX_VALUE
 const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? never) - (b.expires ?? never)
 
+function* subscriptionOf<P extends FoldedPurchase>({ purchases, posted, ...name }: Sources<P>): Stepwise<Subscription<P> | null> {
+  const periods: KnownPeriod<P>[] = []
+  for (const purchase of purchases) {
+    periods.push({ ...periodOf(purchase), fact: null })
+    yield
+  }
+  for (const period of postedPeriods(posted)) {
+    periods.push({ ...period, purchase: null })
+    yield
+  }
+  periods.sort(inOrder)
+  const last = periods.at(-1)
+  if (!last) return null
+  const links: Link<KnownPeriod<P>>[] = []
+  const timeline: Timeline = []
+  for (const i of periods.keys()) {
+    links.push(linkOf(periods, i, links.at(-1)))
+    if (i > 0) timeline.push(...subscriptionTimeline(links, i - 1, i))
+    yield
+  }
+  timeline.push(...subscriptionTimeline(links, links.length - 1))
+  const times = [...purchases.map(purchase => Date.parse(recordedAt(purchase))), ...posted.map(fact => fact.recorded)]
+  return {
+    ...name,
+    timeline,
+    autoRenewing: last.autoRenewing,
+    isPaused: last.fact === null ? last.purchase.is_paused : last.isPaused,
+    plannedProduct: last.fact === null ? last.purchase.planned_product : last.plannedProduct,
+    everPaid: periods.some(({ paid }) => paid),
+    recordedAt: times.reduce((latest, at) => Math.max(latest, at)),
+    links,
+  }
+}
+
 /** The users' subscriptions, from their purchases and posted events together. */
+export function* subscriptionsInSteps<P extends FoldedPurchase>(purchases: P[], posted: PostedFact[]): Stepwise<Subscription<P>[]> {
+  const subscriptions: Subscription<P>[] = []
+  for (const sources of groupByLineage(purchases, posted)) {
+    const subscription = yield* subscriptionOf(sources)
+    if (subscription) subscriptions.push(subscription)
+  }
+  return subscriptions
+}
+
+/** The same at once: for few facts. */
 export const subscriptionsOf = <P extends FoldedPurchase>(purchases: P[], posted: PostedFact[]): Subscription<P>[] =>
-  groupByLineage(purchases, posted).flatMap(({ purchases, posted, ...name }) => {
-    const fromEvents = postedPeriods(posted).map((period): KnownPeriod<P> => ({ ...period, purchase: null }))
-    const fromPurchases = purchases.map((purchase): KnownPeriod<P> => ({ ...periodOf(purchase), fact: null }))
-    const all = [...fromPurchases, ...fromEvents].sort(inOrder)
-    const last = all.at(-1)
-    if (!last) return []
-    const links = chain(all)
-    const recorded = [...purchases.map(purchase => Date.parse(recordedAt(purchase))), ...posted.map(fact => fact.recorded)]
-    return [
-      {
-        ...name,
-        timeline: subscriptionTimeline(links),
-        autoRenewing: last.autoRenewing,
-        isPaused: last.fact === null ? last.purchase.is_paused : last.isPaused,
-        plannedProduct: last.fact === null ? last.purchase.planned_product : last.plannedProduct,
-        everPaid: all.some(({ paid }) => paid),
-        recordedAt: recorded.reduce((latest, at) => Math.max(latest, at)),
-        links,
-      },
-    ]
-  })
+  withoutPauses(subscriptionsInSteps(purchases, posted))
