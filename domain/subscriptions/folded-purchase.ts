@@ -60,11 +60,25 @@ export const LIST_NAMES = Object.keys(LISTS) as (keyof typeof LISTS)[]
 const withoutEmpty = (name: string) =>
   name in LISTS ? `nullif(p.${name}, '${LISTS[name as keyof typeof LISTS]}') as ${name}` : `p.${name}`
 
+/** Filled in afterwards. A property that is added to a row of so many makes each later access to the row slow. */
+const FILLED_IN = [
+  'lineage_name',
+  'is_connected',
+  'stated_until',
+  'whole_until',
+  'complete_until',
+  'owned_at',
+  'was_transferred',
+  'posted_back',
+  'repeated_refunds',
+].map(name => `null as ${name}`)
+
 /** Of `purchases p`: a `FoldedPurchase` without what it has from its lineage, its lists as null where they are empty. */
-export const FOLDED_COLUMNS = FOLDED.map(withoutEmpty).join(', ')
+export const FOLDED_COLUMNS = [...FOLDED.map(withoutEmpty), ...FILLED_IN].join(', ')
 /** The same of a `HistoryPurchase`. */
 export const HISTORY_COLUMNS = [
   ...STORED.map(withoutEmpty),
+  ...FILLED_IN,
   `nullif(p.access_until, 'infinity') as access_until`,
   '(extract(epoch from p.access_until) * 1000)::float8 as stored_access',
 ].join(', ')

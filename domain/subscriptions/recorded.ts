@@ -31,7 +31,8 @@ async function completed<P extends FoldedPurchase>(tx: Tx, environment: Environm
     row.posted_back = []
     row.repeated_refunds = []
     Object.assign(row, ofLineage.get(row.lineage))
-    await step(1)
+    const pause = step(1)
+    if (pause) await pause
   }
   return withPostedRefunds(tx, environment, rows)
 }
