@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
 import { NOT_SUPERSEDED, OWNER_OF, postedOf, TRANSACTION_FACTS } from '../subscriptions/posted.ts'
 import { REFUND_FACTS } from '../subscriptions/posted-price.ts'
 import { postedBack } from '../subscriptions/posted-refunds.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { purchasesOf } from '../subscriptions/recorded.ts'
 import type { CustomerStatus } from '../subscriptions/status.ts'
 
@@ -55,7 +55,7 @@ export async function recount(
   environment: Environment,
   users: string[],
   statuses: Map<string, CustomerStatus>,
-  purchases: PurchaseRow[],
+  purchases: FoldedPurchase[],
 ): Promise<void> {
   const refunded = purchases.filter(({ posted_back }) => posted_back.length > 0)
   await tx.query({

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { type Life, subscriptionsOfLife } from '../facts/life.ts'
+import { inSteps } from '../in-steps.ts'
 import { storeAccess } from '../subscriptions/derived.ts'
 import type { Subscription } from '../subscriptions/lineages.ts'
 import { storeSubscriptions } from '../subscriptions/store.ts'
@@ -18,14 +19,16 @@ export async function storeCustomers(tx: Tx, environment: Environment, lives: Li
   const users: string[] = []
   const subscriptions: Subscription[] = []
   const failed: Failed[] = []
+  const step = inSteps()
   for (const life of lives) {
     const { user } = life
     try {
-      subscriptions.push(...subscriptionsOfLife(life))
+      subscriptions.push(...(await subscriptionsOfLife(life)))
       users.push(user.id)
     } catch (error) {
       failed.push({ no: user.no, error: error instanceof Error ? error.message : String(error) })
     }
+    await step(1 + life.purchases.length + life.posted.length)
   }
   const statuses = await storeSubscriptions(tx, environment, users, subscriptions, rows[0]!.now)
   const stored = new Set(users)

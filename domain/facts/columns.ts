@@ -1,3 +1,4 @@
+import type { Stepwise } from '../in-steps.ts'
 import { CHANGE_CAUSE, type ChangeSide, type Facts, SUBSCRIPTION_STATE, TRANSACTION_KIND } from './rows.ts'
 
 export type ColumnValue = number | bigint | string | boolean | null
@@ -78,9 +79,8 @@ export const wordColumns = <T>(columns: Column<T>[]): string[] => ofWords(column
 
 const [USER_WORDS, TRANSACTION_WORDS, CHANGE_WORDS] = [ofWords(USER_COLUMNS), ofWords(TRANSACTION_COLUMNS), ofWords(CHANGE_COLUMNS)]
 
-/** Every text of the facts that a word stands for. */
-export function textsOf({ user, transactions, changes }: Facts): Set<string> {
-  const texts = new Set<string>()
+/** Adds every text of the facts that a word stands for. */
+export function* addTexts(texts: Set<string>, { user, transactions, changes }: Facts): Stepwise<void> {
   const numbers: Numbers = {
     word: text => {
       if (text !== null && text !== '') texts.add(text)
@@ -88,13 +88,15 @@ export function textsOf({ user, transactions, changes }: Facts): Set<string> {
     },
     subscription: () => null,
   }
-  const visit = <T>(columns: Column<T>[], rows: T[]) => {
-    for (const row of rows) for (const [, , value] of columns) value(row, numbers)
+  function* visit<T>(columns: Column<T>[], rows: T[]): Stepwise<void> {
+    for (const row of rows) {
+      for (const [, , value] of columns) value(row, numbers)
+      yield
+    }
   }
-  visit(USER_WORDS, [user])
-  visit(TRANSACTION_WORDS, transactions)
-  visit(CHANGE_WORDS, changes)
-  return texts
+  yield* visit(USER_WORDS, [user])
+  yield* visit(TRANSACTION_WORDS, transactions)
+  yield* visit(CHANGE_WORDS, changes)
 }
 
 /** The values of a row in the order of the columns. */

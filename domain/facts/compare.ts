@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, textsOf, USER_COLUMNS } from './columns.ts'
-import { flatMapInSteps, inSteps } from './in-steps.ts'
+import { flatMapInSteps, inSteps, type Stepwise, stepwise } from '../in-steps.ts'
+import { addTexts, CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, contentOf, type FactRow, type Stored, type StoredUser, transactionTable, userTable } from './tables.ts'
 import { findWords } from './words.ts'
@@ -73,13 +73,20 @@ async function findSubscriptions(tx: Tx, environment: Environment, all: FactsOfU
 /** `users`: whose own row is missing or different. `gone`: who have a row and no facts. */
 type Differences = { users: FactRow[]; gone: number[]; transactions: Difference; changes: Difference }
 
+/** Every text of the facts, in order. */
+function* textsOf(all: FactsOfUser[]): Stepwise<string[]> {
+  const texts = new Set<string>()
+  for (const { facts } of all) if (facts) yield* addTexts(texts, facts)
+  return [...texts].sort()
+}
+
 /**
  * Reads what is stored of users, in five statements. `compare` reads nothing: it may be called again when further numbers of words are known.
  * `texts`: every text of the facts, in order.
  */
 export async function loadBeside(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]) {
   const numbers = all.map(({ no }) => no)
-  const texts = [...new Set(all.flatMap(({ facts }) => (facts ? [...textsOf(facts)] : [])))].sort()
+  const texts = await stepwise(textsOf(all))
   const words = await findWords(tx, environment, texts)
   const subscriptions = await findSubscriptions(tx, environment, all)
   const stored = {

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { inSteps } from '../in-steps.ts'
 import type { FactsOfUser } from './compare.ts'
 import { keepErased } from './erased.ts'
 import { foldLife } from './fold.ts'
-import { inSteps } from './in-steps.ts'
 import type { Life } from './life.ts'
 import { lockFactState, writeFacts } from './write.ts'
 

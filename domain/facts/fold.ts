@@ -1,7 +1,7 @@
+import { flatMapInSteps } from '../in-steps.ts'
 import type { Subscription } from '../subscriptions/lineages.ts'
 import { type Anchors, anchorsOf, isPaid, relationsOf } from './anchors.ts'
 import { changesOf } from './changes.ts'
-import { flatMapInSteps } from './in-steps.ts'
 import { type Life, type Origin, subscriptionsOfLife } from './life.ts'
 import { furtherParts, statedParts } from './refunds.ts'
 import type { Attribution, Facts, SubscriptionChange, TransactionFact, UserFact } from './rows.ts'
@@ -21,7 +21,7 @@ const keyOf = ({ source }: Transaction) =>
  */
 export async function foldLife(life: Life): Promise<Facts> {
   const { user } = life
-  const subscriptions = subscriptionsOfLife(life)
+  const subscriptions = await subscriptionsOfLife(life)
   const sources = sourcesOf(life)
   const transactions = (await transactionsOf(life, subscriptions, sources)).sort(inOrder)
   const anchors = anchorsOf(user.created, transactions)

@@ -1,6 +1,7 @@
-import { type Subscription, subscriptionsOf } from '../subscriptions/lineages.ts'
+import { stepwise } from '../in-steps.ts'
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
+import { type Subscription, subscriptionsInSteps } from '../subscriptions/lineages.ts'
 import type { PostedFact } from '../subscriptions/posted.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import type { Place } from './rows.ts'
 
 /** A posted event that is a transaction or a refund; times in ms, amounts as decimal texts. */
@@ -44,7 +45,7 @@ export type Origin = Place & {
 /** Everything about a user that facts are folded from. Posted events that a recorded purchase supersedes are left out. */
 export type Life = {
   user: Origin
-  purchases: PurchaseRow[]
+  purchases: FoldedPurchase[]
   /** About subscriptions: for the state machine. */
   posted: PostedFact[]
   /** The same events and those about one-time purchases, with all that is stated. */
@@ -52,11 +53,11 @@ export type Life = {
   screens: ScreenSeen[]
 }
 
-const computed = new WeakMap<Life, Subscription[]>()
+const computed = new WeakMap<Life, Promise<Subscription[]>>()
 
-/** Computed once, for what is stored with the customer and for the facts. Throws what `subscriptionsOf` throws. */
-export function subscriptionsOfLife(life: Life): Subscription[] {
-  const found = computed.get(life) ?? subscriptionsOf(life.purchases, life.posted)
+/** Computed once, for what is stored with the customer and for the facts. Rejects with what the subscriptions throw. */
+export function subscriptionsOfLife(life: Life): Promise<Subscription[]> {
+  const found = computed.get(life) ?? stepwise(subscriptionsInSteps(life.purchases, life.posted))
   computed.set(life, found)
   return found
 }

@@ -12,7 +12,7 @@ import {
   TRANSACTION_FACTS,
 } from '../subscriptions/posted.ts'
 import { POSTED_PRICE, REFUND_FACTS } from '../subscriptions/posted-price.ts'
-import { recordedPurchases } from '../subscriptions/recorded.ts'
+import { foldedPurchases } from '../subscriptions/recorded.ts'
 import type { Life, Origin, PostedTransaction, ScreenSeen } from './life.ts'
 
 const epoch = (column: string) => `(extract(epoch from ${column}) * 1000)::float8`
@@ -53,7 +53,7 @@ export async function readLives(tx: Tx, environment: Environment, numbers: numbe
   const { rows: users } = await tx.query<Origin>({ name: 'fold-users', text: USERS, values: [environment, numbers] })
   const ids = users.map(({ id }) => id)
   const values = [environment, ids]
-  const purchases = Map.groupBy(await recordedPurchases(tx, environment, ids), ({ user_id }) => user_id!)
+  const purchases = Map.groupBy(await foldedPurchases(tx, environment, ids), ({ user_id }) => user_id!)
   const { rows: events } = await tx.query<PostedRow & PostedTransaction>({ name: 'fold-events', text: EVENTS, values })
   const { rows: seen } = await tx.query<ScreenSeen & { user_id: string }>({ name: 'fold-screens', text: SCREENS, values })
   const posted = Map.groupBy(events.map(postedFact), ({ user_id }) => user_id)

@@ -1,4 +1,5 @@
-import { type PurchaseRow, recordedAt } from '../subscriptions/purchase.ts'
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
+import { recordedAt } from '../subscriptions/purchase.ts'
 import { refundPartsOf } from '../subscriptions/refund-parts.ts'
 import type { PostedTransaction } from './life.ts'
 import { millionths, type Source } from './sources.ts'
@@ -7,7 +8,7 @@ import { millionths, type Source } from './sources.ts'
 export type Refund = { at: number; amount: bigint; recorded: number; event: string | null }
 
 /** Of a recorded purchase, stated and posted: each at its own time, in the order of their times. */
-export function refundsOfPurchase(purchase: PurchaseRow): Refund[] {
+export function refundsOfPurchase(purchase: FoldedPurchase): Refund[] {
   const recorded = Date.parse(recordedAt(purchase))
   return refundPartsOf(purchase)
     .map(({ at, amount }): Refund => ({ at: Date.parse(at), amount: millionths(amount), recorded, event: null }))
@@ -17,7 +18,7 @@ export function refundsOfPurchase(purchase: PurchaseRow): Refund[] {
 }
 
 /** What the store credited of a recorded purchase, in the order of time. */
-export function creditsOfPurchase(purchase: PurchaseRow): Refund[] {
+export function creditsOfPurchase(purchase: FoldedPurchase): Refund[] {
   const recorded = Date.parse(recordedAt(purchase))
   return purchase.credits
     .map(({ at, amount }) => ({ at: Date.parse(at), amount: millionths(amount), recorded, event: null }))

@@ -1,7 +1,8 @@
 import { scaled } from '../decimal.ts'
 import { compareAmounts, defaultProceeds, times } from '../events/money.ts'
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
 import type { KnownPeriod } from '../subscriptions/lineages.ts'
-import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
+import { recordedAt, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import type { Life, Origin, PostedTransaction } from './life.ts'
 import type { Place } from './rows.ts'
 
@@ -35,7 +36,7 @@ export type Source = Place & {
 const known = (own: string | null, recorded: string | null, first: string | null) => own || recorded || first || null
 const positive = (value: bigint) => (value < 0n ? -value : value)
 
-export function sourceOfPurchase(purchase: PurchaseRow, user: Origin): Source {
+export function sourceOfPurchase(purchase: FoldedPurchase, user: Origin): Source {
   const { base_plan_id: plan } = purchase
   const platform = TARGET_PLATFORM[purchase.platform]
   return {
@@ -94,19 +95,19 @@ export function sourceOfEvent(
 }
 
 /** The sources of a user's purchases and of the periods of the subscriptions. Each is computed once: transactions and changes ask for the same. */
-export type Sources = { ofPurchase: (purchase: PurchaseRow) => Source; ofPeriod: (period: KnownPeriod) => Source }
+export type Sources = { ofPurchase: (purchase: FoldedPurchase) => Source; ofPeriod: (period: KnownPeriod) => Source }
 
 export function sourcesOf({ user, transactions }: Pick<Life, 'user' | 'transactions'>): Sources {
   const events = new Map(transactions.map(event => [event.id, event]))
-  const sources = new Map<PurchaseRow | PostedTransaction, Source>()
-  function once<T extends PurchaseRow | PostedTransaction>(of: T, compute: (of: T) => Source): Source {
+  const sources = new Map<FoldedPurchase | PostedTransaction, Source>()
+  function once<T extends FoldedPurchase | PostedTransaction>(of: T, compute: (of: T) => Source): Source {
     const found = sources.get(of)
     if (found) return found
     const source = compute(of)
     sources.set(of, source)
     return source
   }
-  const ofPurchase = (purchase: PurchaseRow) => once(purchase, one => sourceOfPurchase(one, user))
+  const ofPurchase = (purchase: FoldedPurchase) => once(purchase, one => sourceOfPurchase(one, user))
   function ofPeriod(period: KnownPeriod): Source {
     if (period.purchase) return ofPurchase(period.purchase)
     const event = events.get(period.fact.id)

@@ -1,8 +1,8 @@
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { inSteps } from '../in-steps.ts'
 import { CHANGE_COLUMNS, type ColumnValue, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
-import { inSteps } from './in-steps.ts'
 
 /** `key`: names a row within its environment and generation. `words`: the columns with the number of a word. */
 export type StoredTable = { name: string; key: string; isTombstone: string; words: string[] }

@@ -1,9 +1,9 @@
 import { LOYAL_DAYS } from '../events/money.ts'
+import { inSteps } from '../in-steps.ts'
 import { type Link, runsOf } from '../subscriptions/access-periods.ts'
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
 import { DAY_MS, LAST_MS } from '../subscriptions/period.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
-import { inSteps } from './in-steps.ts'
 import type { Life, PostedTransaction } from './life.ts'
 import { creditsOfPurchase, type Refund, refundsOfEvents, refundsOfPurchase } from './refunds.ts'
 import type { TransactionKind } from './rows.ts'
@@ -138,7 +138,7 @@ export async function transactionsOf(
       source.amount,
     )
   }
-  const ofPurchase = (purchase: PurchaseRow) => ({
+  const ofPurchase = (purchase: FoldedPurchase) => ({
     source: sources.ofPurchase(purchase),
     refunds: refundsOfPurchase(purchase),
     credits: creditsOfPurchase(purchase),

@@ -1,13 +1,24 @@
 import type { Tx } from '../../store/connect.ts'
-import { derivedOf } from '../subscriptions/derived.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { type Derived, derivedOf } from '../subscriptions/derived.ts'
+import type { HistoryPurchase } from '../subscriptions/folded-purchase.ts'
 import type { Emission } from './emit.ts'
 
-/** Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and what its events tell. */
-export async function storeDerived(tx: Tx, purchases: PurchaseRow[], emissions: Emission[]): Promise<void> {
-  const all = derivedOf(purchases)
-  if (all.length === 0) return
+/** Whether a purchase has other derived columns than those that are stored. */
+const isChanged = ({ id, access_until, run_started_at, is_last }: Derived, stored: Map<number, HistoryPurchase>): boolean => {
+  const before = stored.get(id)!
+  const access = access_until === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(access_until)
+  return before.stored_access !== access || before.run_started_at !== run_started_at || before.is_last !== is_last
+}
+
+/**
+ * Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and what its events tell. Only the
+ * purchases that differ from what was read are sent: a renewal changes one or two of its lineage.
+ */
+export async function storeDerived(tx: Tx, purchases: HistoryPurchase[], emissions: Emission[]): Promise<void> {
   const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)
+  const stored = new Map(purchases.map(purchase => [purchase.id, purchase]))
+  const all = derivedOf(purchases).filter(derived => of.has(derived.id) || isChanged(derived, stored))
+  if (all.length === 0) return
   const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ told }) => told))
   const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
   const creditTold = (id: number) => of.get(id)?.find(e => e.creditTold !== undefined)?.creditTold ?? null

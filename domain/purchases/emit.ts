@@ -86,12 +86,30 @@ function itemOf(emission: Emission): EventInput {
   }
 }
 
+type Rates = ReadonlyMap<string, string | null>
+const rateKey = ({ currency, purchased_at }: PurchaseRow) => `${currency} ${purchased_at.slice(0, 10)}`
+
+/** The rates to USD of the emissions' purchases on their days. Few purchases of a long history emit anything. */
+async function ratesOf(tx: Tx, emissions: Emission[]): Promise<Rates> {
+  const paid = emissions.flatMap(({ amount, purchase, paid = purchase }) => (amount === undefined ? [] : [paid]))
+  if (paid.length === 0) return new Map()
+  const keys = [...new Map(paid.map(one => [rateKey(one), one])).entries()]
+  const { rows } = await tx.query<{ key: string; rate: string | null }>({
+    name: 'rates-of-purchases',
+    text: `select key, usd_rate(currency, (purchased_at at time zone 'UTC')::date)::text as rate
+           from unnest($1::text[], $2::text[], $3::timestamptz[]) k(key, currency, purchased_at)`,
+    values: [keys.map(([key]) => key), keys.map(([, { currency }]) => currency), keys.map(([, one]) => one.purchased_at)],
+  })
+  return new Map(rows.map(({ key, rate }) => [key, rate]))
+}
+
 /** All amounts have the rate of the day of the purchase. A refund has it too, so a full refund equals the payment exactly. */
-function moneyOf({ purchase, slug, amount, paid = purchase, loyal }: Emission): Entry['money'] {
+function moneyOf({ purchase, slug, amount, paid = purchase, loyal }: Emission, rates: Rates): Entry['money'] {
   if (amount === undefined) return NO_MONEY
   const type = eventType(slug)
   const price = type?.value === 'out' ? negated(decimal(amount)) : decimal(amount)
-  const { currency, rate, proceeds_share: share } = paid
+  const { currency, proceeds_share: share } = paid
+  const rate = rates.get(rateKey(paid)) ?? null
   const proceeds =
     share === null ? defaultProceeds(price, TARGET_PLATFORM[paid.platform], paid.is_subscription, loyal) : times(price, share)
   const usd = (value: string) => (rate === null ? null : times(value, rate))
@@ -114,7 +132,7 @@ function triggers({ purchase: p, fact }: Emission, clockOffsetMs: number): boole
   return (p.triggers || !isCovered) && !isLate(p, { at, recorded }, clockOffsetMs)
 }
 
-function entryOf(environment: Environment, emission: Emission, clockOffsetMs: number): Entry {
+function entryOf(environment: Environment, emission: Emission, rates: Rates, clockOffsetMs: number): Entry {
   const item = itemOf(emission)
   const platform = TARGET_PLATFORM[emission.purchase.platform]
   const known = {
@@ -125,7 +143,7 @@ function entryOf(environment: Environment, emission: Emission, clockOffsetMs: nu
     transactionKey: transactionKey(item, platform),
     triggers: triggers(emission, clockOffsetMs),
   }
-  return { ...toEntry(environment, known), money: moneyOf(emission), purchase: emission.purchase.id }
+  return { ...toEntry(environment, known), money: moneyOf(emission, rates), purchase: emission.purchase.id }
 }
 
 /** Order of events at the same instant: begins first, then changes of facts, then the ends that follow from them. */
@@ -140,7 +158,8 @@ export async function emit(tx: Tx, environment: Environment, emissions: Emission
   const unposted = emissions.filter(({ isPosted }) => !isPosted)
   if (unposted.length === 0) return
   const sorted = unposted.sort((a, b) => (a.at === b.at ? rank(a) - rank(b) : a.at < b.at ? -1 : 1))
-  const entries = sorted.map(emission => entryOf(environment, emission, clockOffsetMs))
+  const rates = await ratesOf(tx, sorted)
+  const entries = sorted.map(emission => entryOf(environment, emission, rates, clockOffsetMs))
   const posted = await findTransactions(
     tx,
     environment,

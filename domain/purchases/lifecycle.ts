@@ -8,18 +8,22 @@ import { timedEventsOf } from '../subscriptions/timed-events.ts'
 import type { Waiting } from '../subscriptions/waiting.ts'
 import { type Emission, toldOnce } from './emit.ts'
 
-type Run = Link<KnownPeriod>[]
-type Followed = { subscription: Subscription; waiting: Waiting }
+type Run = Link<KnownPeriod<PurchaseRow>>[]
+export type Followed = { subscription: Subscription<PurchaseRow>; waiting: Waiting }
 
 const LOYAL_MS = LOYAL_DAYS * DAY_MS
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** The event with which a period of the run begins. */
-function beginning(run: Run, i: number): string {
-  if (run[i]!.period.trial) return 'trial_started'
-  const before = run.slice(0, i)
-  if (before.some(({ period }) => period.paid)) return 'subscription_renewed'
-  return before.some(({ period }) => period.trial) ? 'trial_converted' : 'subscription_started'
+/** The event with which each period of the run begins. */
+function beginningsOf(run: Run): string[] {
+  let isPaid = false
+  let isTried = false
+  return run.map(({ period }) => {
+    const slug = period.trial ? 'trial_started' : isPaid ? 'subscription_renewed' : isTried ? 'trial_converted' : 'subscription_started'
+    isPaid ||= period.paid
+    isTried ||= period.trial
+    return slug
+  })
 }
 
 /** The paid time of the subscription before each of its purchases, in ms. */
@@ -34,17 +38,18 @@ function paidBefore(links: Run): Map<PurchaseRow, number> {
 }
 
 /** The purchases that begin after 365 paid days of their subscription. */
-export const loyalOf = (subscriptions: Subscription[]): Set<PurchaseRow> =>
+export const loyalOf = (subscriptions: Subscription<PurchaseRow>[]): Set<PurchaseRow> =>
   new Set(subscriptions.flatMap(({ links }) => [...paidBefore(links)].flatMap(([purchase, paid]) => (paid >= LOYAL_MS ? [purchase] : []))))
 
-const beginnings = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
-  runsOf(links).flatMap(run =>
-    run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
+const beginnings = ({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Emission[] =>
+  runsOf(links).flatMap(run => {
+    const slugs = beginningsOf(run)
+    return run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
       if (!purchase || begins.has(purchase)) return []
-      const base = { ...toldOnce(purchase, 'begin'), slug: beginning(run, i), at: purchase.purchased_at }
+      const base = { ...toldOnce(purchase, 'begin'), slug: slugs[i]!, at: purchase.purchased_at }
       return [trial ? base : { ...base, amount: purchase.amount }]
-    }),
-  )
+    })
+  })
 
 /** What the store credited of a period when another one took its place. */
 const givenBack = ({ credits }: PurchaseRow, next: PurchaseRow): string =>
@@ -60,7 +65,7 @@ function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
 }
 
 /** Only within a run: a purchase after its end is a start, whichever product it has. */
-const productChanges = ({ links }: Subscription, { begins }: Waiting): Emission[] =>
+const productChanges = ({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Emission[] =>
   runsOf(links).flatMap(run => {
     const purchases = run.flatMap(({ period: { purchase } }) => purchase ?? [])
     return purchases.flatMap((purchase, i): Emission[] => {
@@ -76,7 +81,7 @@ const productChanges = ({ links }: Subscription, { begins }: Waiting): Emission[
 const later = (a: string, b: string) => (a > b ? a : b)
 
 /** What time causes is recorded when its time comes, or with the purchase if that is later. */
-const timedEvents = ({ links }: Subscription, { begins, ends }: Waiting, now: number): Emission[] =>
+const timedEvents = ({ links }: Subscription<PurchaseRow>, { begins, ends }: Waiting, now: number): Emission[] =>
   timedEventsOf(links).flatMap(({ slug, period: { purchase }, due, at, isByCharge }): Emission[] => {
     if (!purchase || due > now) return []
     if (slug === 'trial_still_active') {

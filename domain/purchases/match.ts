@@ -23,6 +23,12 @@ const SIGNS: IsSame[] = [
   (row, period) => mayBeSame(row, period) && period.begins !== undefined && contains(row.purchased_at, row.expires_at, period.begins),
 ]
 
+/** Without a copy of the rows: mostly the first ones are found, for each of many periods. */
+function firstOf(rows: Iterable<PurchaseRow>, isFound: (row: PurchaseRow) => boolean): PurchaseRow | undefined {
+  for (const row of rows) if (isFound(row)) return row
+  return undefined
+}
+
 /** The recorded purchase of each transaction that a store has told of, by its subject. A purchase is that of one transaction. */
 export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Map<string, PurchaseRow> {
   const matched = new Map<string, PurchaseRow>()
@@ -32,17 +38,17 @@ export function matchPurchases(rows: PurchaseRow[], periods: StatedPeriod[]): Ma
     matched.set(period.subject, row)
     free.delete(row)
   }
-  for (const period of periods)
-    take(
-      period,
-      rows.find(({ subject }) => subject === period.subject) ??
-        rows.find(({ subject }) => subject !== null && period.aliases?.includes(subject)),
-    )
+  const bySubject = new Map(rows.flatMap(row => (row.subject === null ? [] : [[row.subject, row] as const])))
+  const indexes = new Map(rows.map((row, i) => [row, i]))
+  for (const period of periods) {
+    const others = (period.aliases ?? []).flatMap(alias => bySubject.get(alias) ?? [])
+    take(period, bySubject.get(period.subject) ?? others.sort((a, b) => indexes.get(a)! - indexes.get(b)!)[0])
+  }
   for (const isSame of SIGNS)
     for (const period of periods.filter(({ subject }) => !matched.has(subject)))
       take(
         period,
-        [...free].find(row => isSame(row, period)),
+        firstOf(free, row => isSame(row, period)),
       )
   return matched
 }

@@ -1,8 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import { recount } from '../customers/recount.ts'
 import type { Environment } from '../environment.ts'
+import { stepwise } from '../in-steps.ts'
 import { mark } from '../marks/mark.ts'
-import { subscriptionsOf } from '../subscriptions/lineages.ts'
+import { subscriptionsInSteps } from '../subscriptions/lineages.ts'
 import { postedFacts } from '../subscriptions/posted.ts'
 import { settleOwners } from '../subscriptions/posted-owners.ts'
 import { recordedPurchases } from '../subscriptions/recorded.ts'
@@ -28,7 +29,7 @@ export async function refold(tx: Tx, environment: Environment, users: string[], 
   )
   const { now, offset } = rows[0]!
   const purchases = await recordedPurchases(tx, environment, users)
-  const subscriptions = subscriptionsOf(purchases, await postedFacts(tx, environment, users))
+  const subscriptions = await stepwise(subscriptionsInSteps(purchases, await postedFacts(tx, environment, users)))
   const emissions = untoldEvents(purchases, subscriptions, await noticesOf(tx, purchases), now)
   // The next due time of a subscription must not count what is told here.
   for (const { purchase, told } of emissions) purchase.emitted.push(told)

@@ -21,13 +21,18 @@ export async function noticesOf(tx: Tx, purchases: PurchaseRow[]): Promise<Notic
 
 const iso = (ms: number) => `${new Date(ms).toISOString().slice(0, 19)}Z`
 
-/** A notice is about the transaction that it names, else about the last one of its lineage. */
-function noticeEvent(purchases: PurchaseRow[], { subject, at, slug, id, recorded_at }: NoticeRow): Emission[] {
-  const purchase = purchases.find(one => one.subject === subject) ?? purchases.at(-1)
-  if (!purchase || purchase.is_family_shared) return []
-  const name = `${purchase.platform}:${id}`
-  if (purchases.some(({ emitted }) => emitted.includes(name))) return []
-  return [{ purchase, slug, at: iso(at), told: name, id: name, fact: { at: iso(at), recorded: recorded_at } }]
+/** The event of a notice of a lineage. It is about the transaction that it names, else about the last one of the lineage. */
+function noticeEventOf(purchases: PurchaseRow[]): (notice: NoticeRow) => Emission[] {
+  // Of several with one subject the first one counts: the last entry of a map wins.
+  const bySubject = new Map(purchases.map(purchase => [purchase.subject, purchase] as const).reverse())
+  const told = new Set(purchases.flatMap(({ emitted }) => emitted))
+  return ({ subject, at, slug, id, recorded_at }) => {
+    const purchase = bySubject.get(subject) ?? purchases.at(-1)
+    if (!purchase || purchase.is_family_shared) return []
+    const name = `${purchase.platform}:${id}`
+    if (told.has(name)) return []
+    return [{ purchase, slug, at: iso(at), told: name, id: name, fact: { at: iso(at), recorded: recorded_at } }]
+  }
 }
 
 /** Once for a lineage and a product that no product of the project linked when the store named it first. */
@@ -48,8 +53,7 @@ function unmappedEvents(purchases: PurchaseRow[]): Emission[] {
 /** The events that only stores cause and that are not told yet. */
 export function storeEvents(purchases: PurchaseRow[], notices: NoticeRow[]): Emission[] {
   const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
-  return [
-    ...notices.flatMap(notice => noticeEvent(byLineage.get(notice.lineage) ?? [], notice)),
-    ...[...byLineage.values()].flatMap(unmappedEvents),
-  ]
+  const noticed = new Set(notices.map(({ lineage }) => lineage))
+  const eventOf = new Map([...noticed].map(lineage => [lineage, noticeEventOf(byLineage.get(lineage) ?? [])]))
+  return [...notices.flatMap(notice => eventOf.get(notice.lineage)!(notice)), ...[...byLineage.values()].flatMap(unmappedEvents)]
 }

@@ -7,21 +7,26 @@ import { lifecycleEvents, loyalOf } from './lifecycle.ts'
 import { type NoticeRow, storeEvents } from './store-events.ts'
 
 /** The events of the purchases that are due by `now` (ms), that do not wait and that the log does not have. */
-export function untoldEvents(purchases: PurchaseRow[], subscriptions: Subscription[], notices: NoticeRow[], now: number): Emission[] {
+export function untoldEvents(
+  purchases: PurchaseRow[],
+  subscriptions: Subscription<PurchaseRow>[],
+  notices: NoticeRow[],
+  now: number,
+): Emission[] {
   const loyal = loyalOf(subscriptions)
   const followed = subscriptions.map(subscription => ({ subscription, waiting: waitingOf(subscription, now) }))
-  const isWaiting = (purchase: PurchaseRow) => followed.some(({ waiting }) => waiting.begins.has(purchase))
+  const waiting = new Set(followed.flatMap(({ waiting }) => [...waiting.begins]))
   // A period that comes before the next one may be missing: then the next one's proof of billing retry is about that one.
   const beforeWaiting = new Set(
-    followed.flatMap(({ subscription: { links }, waiting }) =>
+    subscriptions.flatMap(({ links }) =>
       links.flatMap(({ period }, i) => {
         const next = links[i + 1]?.period.purchase
-        return period.purchase && next && waiting.begins.has(next) ? [period.purchase] : []
+        return period.purchase && next && waiting.has(next) ? [period.purchase] : []
       }),
     ),
   )
   const onceOnly = lifecycleEvents(purchases, followed, now)
-  return [...onceOnly, ...factEvents(purchases, isWaiting, beforeWaiting, now), ...storeEvents(purchases, notices)]
+  return [...onceOnly, ...factEvents(purchases, purchase => waiting.has(purchase), beforeWaiting, now), ...storeEvents(purchases, notices)]
     .filter(({ purchase, told, id }) => id !== `${purchase.id}:${told}` || !purchase.emitted.includes(told))
     .map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
 }

@@ -39,21 +39,25 @@ function joins<P extends Period>(period: P, before: Link<P> | undefined): boolea
 }
 
 /**
- * Links the periods of one lineage, given in the order of their begin. A period is joined to the previous one if auto-renew was on at the
+ * Links a period of a lineage, whose periods are in the order of their begin, to the link before it. A period is joined to the previous one if auto-renew was on at the
  * end of the previous one, and if it begins at most 24 h after that end or during billing retry; a new purchase only if it begins by that end.
  */
+export function linkOf<P extends Period>(periods: P[], i: number, before: Link<P> | undefined): Link<P> {
+  const period = periods[i]!
+  const next = periods[i + 1]?.begins ?? Number.POSITIVE_INFINITY
+  const cut = Math.min(next, never(period.refundedAt))
+  const ends = Math.max(period.begins, Math.min(never(period.expires), cut))
+  const joined = joins(period, before)
+  const granted = period.retryAt !== null && period.graceUntil !== null ? period.graceUntil : period.expires
+  const retry = retryEnd(period, ends)
+  const retryUntil = retry !== null && retry > ends ? Math.min(retry, next) : null
+  return { period, ends, retryUntil, joined, accessUntil: Math.min(never(granted), cut) }
+}
+
+/** Links the periods of one lineage, given in the order of their begin. */
 export function chain<P extends Period>(periods: P[]): Link<P>[] {
   const links: Link<P>[] = []
-  for (const [i, period] of periods.entries()) {
-    const next = periods[i + 1]?.begins ?? Number.POSITIVE_INFINITY
-    const cut = Math.min(next, never(period.refundedAt))
-    const ends = Math.max(period.begins, Math.min(never(period.expires), cut))
-    const joined = joins(period, links.at(-1))
-    const granted = period.retryAt !== null && period.graceUntil !== null ? period.graceUntil : period.expires
-    const retry = retryEnd(period, ends)
-    const retryUntil = retry !== null && retry > ends ? Math.min(retry, next) : null
-    links.push({ period, ends, retryUntil, joined, accessUntil: Math.min(never(granted), cut) })
-  }
+  for (const i of periods.keys()) links.push(linkOf(periods, i, links.at(-1)))
   return links
 }
 

@@ -1,13 +1,13 @@
 import type { Tx } from '../../store/connect.ts'
 import { chain, runsOf } from './access-periods.ts'
-import type { PurchaseRow } from './purchase.ts'
+import type { FoldedPurchase } from './folded-purchase.ts'
 import { periodOf, type RecordedPeriod } from './recorded.ts'
 
-type Derived = { id: number; access_until: string; run_started_at: string | null; is_last: boolean }
+export type Derived = { id: number; access_until: string; run_started_at: string | null; is_last: boolean }
 
 const iso = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString() : 'infinity')
 
-function deriveLineage(purchases: PurchaseRow[]): Derived[] {
+function deriveLineage(purchases: FoldedPurchase[]): Derived[] {
   const oneTime = purchases.filter(({ is_subscription }) => !is_subscription)
   const links = chain<RecordedPeriod>(purchases.filter(({ is_subscription }) => is_subscription).map(periodOf))
   return [
@@ -27,14 +27,14 @@ function deriveLineage(purchases: PurchaseRow[]): Derived[] {
 }
 
 /** Of each purchase the end of its access, the start of its run, and whether it is the last. The lineages are whole. */
-export const derivedOf = (purchases: PurchaseRow[]): Derived[] =>
+export const derivedOf = (purchases: FoldedPurchase[]): Derived[] =>
   [...Map.groupBy(purchases, ({ lineage }) => lineage).values()].flatMap(deriveLineage)
 
 /**
  * Writes the access of the lineages of which a posted refund gave something back: whoever posts a refund changes no purchase. `purchases`: all of their
  * users, whose rows are locked.
  */
-export async function storeAccess(tx: Tx, purchases: PurchaseRow[]): Promise<void> {
+export async function storeAccess(tx: Tx, purchases: FoldedPurchase[]): Promise<void> {
   const refunded = new Set(purchases.flatMap(({ lineage, posted_back }) => (posted_back.length > 0 ? [lineage] : [])))
   if (refunded.size === 0) return
   const all = derivedOf(purchases.filter(({ lineage }) => refunded.has(lineage)))

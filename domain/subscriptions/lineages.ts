@@ -1,14 +1,16 @@
-import { chain, type Link } from './access-periods.ts'
+import { type Stepwise, withoutPauses } from '../in-steps.ts'
+import { type Link, linkOf } from './access-periods.ts'
+import type { FoldedPurchase } from './folded-purchase.ts'
 import type { Period } from './period.ts'
 import type { PostedFact } from './posted.ts'
 import { byItem } from './posted-items.ts'
 import { type PostedPeriod, postedPeriods } from './posted-periods.ts'
-import { type PurchaseRow, recordedAt, TARGET_PLATFORM } from './purchase.ts'
+import { recordedAt, TARGET_PLATFORM } from './purchase.ts'
 import { periodOf } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
 
 /** One subscription of one user, from purchases and posted events. */
-export type Subscription = {
+export type Subscription<P extends FoldedPurchase = FoldedPurchase> = {
   user: string
   platform: string
   lineage: string
@@ -20,19 +22,21 @@ export type Subscription = {
   everPaid: boolean
   /** When a fact of the lineage was recorded last. */
   recordedAt: number
-  links: Link<KnownPeriod>[]
+  links: Link<KnownPeriod<P>>[]
 }
 
 /** A period of a purchase or of a posted event. Both are part of the run, but only a purchase emits events. */
-export type KnownPeriod = (Period & { purchase: PurchaseRow; fact: null }) | (PostedPeriod & { purchase: null })
+export type KnownPeriod<P extends FoldedPurchase = FoldedPurchase> =
+  | (Period & { purchase: P; fact: null })
+  | (PostedPeriod & { purchase: null })
 
-type Sources = { user: string; platform: string; lineage: string; purchases: PurchaseRow[]; posted: PostedFact[] }
+type Sources<P> = { user: string; platform: string; lineage: string; purchases: P[]; posted: PostedFact[] }
 
-function groupByLineage(purchases: PurchaseRow[], posted: PostedFact[]): Sources[] {
-  const groups = new Map<string, Sources>()
+function groupByLineage<P extends FoldedPurchase>(purchases: P[], posted: PostedFact[]): Sources<P>[] {
+  const groups = new Map<string, Sources<P>>()
   // Mostly all of one lineage come one after the other.
-  let last: Sources | null = null
-  const groupOf = (user: string, platform: string, lineage: string): Sources => {
+  let last: Sources<P> | null = null
+  const groupOf = (user: string, platform: string, lineage: string): Sources<P> => {
     if (last?.lineage === lineage && last.platform === platform && last.user === user) return last
     const key = JSON.stringify([user, platform, lineage])
     const group = groups.get(key) ?? { user, platform, lineage, purchases: [], posted: [] }
@@ -52,26 +56,50 @@ function groupByLineage(purchases: PurchaseRow[], posted: PostedFact[]): Sources
 const never = Number.MAX_VALUE
 const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? never) - (b.expires ?? never)
 
+function* subscriptionOf<P extends FoldedPurchase>({ purchases, posted, ...name }: Sources<P>): Stepwise<Subscription<P> | null> {
+  const periods: KnownPeriod<P>[] = []
+  for (const purchase of purchases) {
+    periods.push({ ...periodOf(purchase), fact: null })
+    yield
+  }
+  for (const period of postedPeriods(posted)) {
+    periods.push({ ...period, purchase: null })
+    yield
+  }
+  periods.sort(inOrder)
+  const last = periods.at(-1)
+  if (!last) return null
+  const links: Link<KnownPeriod<P>>[] = []
+  const timeline: Timeline = []
+  for (const i of periods.keys()) {
+    links.push(linkOf(periods, i, links.at(-1)))
+    if (i > 0) timeline.push(...subscriptionTimeline(links, i - 1, i))
+    yield
+  }
+  timeline.push(...subscriptionTimeline(links, links.length - 1))
+  const times = [...purchases.map(purchase => Date.parse(recordedAt(purchase))), ...posted.map(fact => fact.recorded)]
+  return {
+    ...name,
+    timeline,
+    autoRenewing: last.autoRenewing,
+    isPaused: last.fact === null ? last.purchase.is_paused : last.isPaused,
+    plannedProduct: last.fact === null ? last.purchase.planned_product : last.plannedProduct,
+    everPaid: periods.some(({ paid }) => paid),
+    recordedAt: times.reduce((latest, at) => Math.max(latest, at)),
+    links,
+  }
+}
+
 /** The users' subscriptions, from their purchases and posted events together. */
-export const subscriptionsOf = (purchases: PurchaseRow[], posted: PostedFact[]): Subscription[] =>
-  groupByLineage(purchases, posted).flatMap(({ purchases, posted, ...name }) => {
-    const fromEvents = postedPeriods(posted).map((period): KnownPeriod => ({ ...period, purchase: null }))
-    const fromPurchases = purchases.map((purchase): KnownPeriod => ({ ...periodOf(purchase), fact: null }))
-    const all = [...fromPurchases, ...fromEvents].sort(inOrder)
-    const last = all.at(-1)
-    if (!last) return []
-    const links = chain(all)
-    const recorded = [...purchases.map(purchase => Date.parse(recordedAt(purchase))), ...posted.map(fact => fact.recorded)]
-    return [
-      {
-        ...name,
-        timeline: subscriptionTimeline(links),
-        autoRenewing: last.autoRenewing,
-        isPaused: last.purchase ? last.purchase.is_paused : last.isPaused,
-        plannedProduct: last.purchase ? last.purchase.planned_product : last.plannedProduct,
-        everPaid: all.some(({ paid }) => paid),
-        recordedAt: recorded.reduce((latest, at) => Math.max(latest, at)),
-        links,
-      },
-    ]
-  })
+export function* subscriptionsInSteps<P extends FoldedPurchase>(purchases: P[], posted: PostedFact[]): Stepwise<Subscription<P>[]> {
+  const subscriptions: Subscription<P>[] = []
+  for (const sources of groupByLineage(purchases, posted)) {
+    const subscription = yield* subscriptionOf(sources)
+    if (subscription) subscriptions.push(subscription)
+  }
+  return subscriptions
+}
+
+/** The same at once: for few facts. */
+export const subscriptionsOf = <P extends FoldedPurchase>(purchases: P[], posted: PostedFact[]): Subscription<P>[] =>
+  withoutPauses(subscriptionsInSteps(purchases, posted))

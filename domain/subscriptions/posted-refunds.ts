@@ -2,8 +2,9 @@ import type { Tx } from '../../store/connect.ts'
 import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
 import { unscaled } from '../events/money.ts'
+import type { FoldedPurchase } from './folded-purchase.ts'
 import { REFUNDS_OF_TRANSACTION } from './posted-price.ts'
-import { type PurchaseRow, TARGET_PLATFORM } from './purchase.ts'
+import { TARGET_PLATFORM } from './purchase.ts'
 import { type PostedBack, type RepeatedRefund, refundedAmount, refundPartsOf } from './refund-parts.ts'
 
 // A refund posted for a transaction that is recorded as a purchase is a refund of this purchase. Stores state the same refunds, so a posted one counts only
@@ -37,7 +38,7 @@ const POSTED_REFUNDS = `
 const least = (a: bigint, b: bigint) => (a < b ? a : b)
 
 /** The posted refunds of a purchase, in the order of their times: what each adds to what is stated of the purchase, and which of them repeat that. */
-export function postedBackOf(purchase: PurchaseRow, refunds: PostedRefund[]): Pick<PurchaseRow, 'posted_back' | 'repeated_refunds'> {
+export function postedBackOf(purchase: FoldedPurchase, refunds: PostedRefund[]): Pick<FoldedPurchase, 'posted_back' | 'repeated_refunds'> {
   const paid = scaled(purchase.amount, PLACES)
   const stated = refundPartsOf(purchase).map(({ amount }) => scaled(amount, PLACES))
   let takenBack = scaled(purchase.taken_back, PLACES)
@@ -80,14 +81,14 @@ export function postedBackOf(purchase: PurchaseRow, refunds: PostedRefund[]): Pi
 }
 
 /** What went back of a purchase by posted refunds alone, as a decimal text. */
-export const postedBack = ({ posted_back }: PurchaseRow): string =>
+export const postedBack = ({ posted_back }: FoldedPurchase): string =>
   unscaled(
     posted_back.reduce((sum, { amount }) => sum + amount, 0n),
     PLACES,
   )
 
 /** When all of the purchase had gone back, with posted refunds; null: it has not. */
-export function postedFullRefundAt(purchase: PurchaseRow): number | null {
+export function postedFullRefundAt(purchase: FoldedPurchase): number | null {
   const { posted_back, amount } = purchase
   if (posted_back.length === 0) return null
   const stated = refundPartsOf(purchase).map(part => ({ at: Date.parse(part.at), amount: scaled(part.amount, PLACES) }))
@@ -101,7 +102,7 @@ export function postedFullRefundAt(purchase: PurchaseRow): number | null {
 }
 
 /** Completes purchases by their posted refunds, whoever had them when these were posted. */
-export async function withPostedRefunds(tx: Tx, environment: Environment, purchases: PurchaseRow[]): Promise<PurchaseRow[]> {
+export async function withPostedRefunds<P extends FoldedPurchase>(tx: Tx, environment: Environment, purchases: P[]): Promise<P[]> {
   const named = purchases.filter(({ transaction_id, order_id }) => (transaction_id ?? order_id) !== null)
   if (named.length === 0) return purchases
   const { rows } = await tx.query<PostedRefund>({

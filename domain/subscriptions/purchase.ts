@@ -12,7 +12,7 @@ export type ProductLevel = { is: 'upgrade'; refunded: string | null } | { is: 'd
 /** A change of product that the next period was to bring, or that was taken back. `at` in Unix seconds. */
 export type PlannedChange = { at: number; product: string; isWithdrawn: boolean }
 
-/** A row of `purchases`, with what concerns its whole lineage and the rate from its currency to USD. */
+/** A row of `purchases`, with what concerns its whole lineage. */
 export type PurchaseRow = {
   id: number
   lineage: number
@@ -87,7 +87,6 @@ export type PurchaseRow = {
   known_country: string | null
   known_app_version: string | null
   known_locale: string | null
-  rate: string | null
   /** Of the lineage. */
   is_connected: boolean
   stated_until: string | null
@@ -97,7 +96,8 @@ export type PurchaseRow = {
   was_transferred: boolean
 }
 
-const STORED = [
+/** Columns of `purchases` that a `PurchaseRow` has as they are stored. */
+export const STORED = [
   'id',
   'lineage',
   'user_id',
@@ -160,12 +160,8 @@ const STORED = [
   'known_locale',
 ] as const
 
-/** Of `purchases p join lineages l`. */
-export const PURCHASE_COLUMNS = [
-  ...STORED.map(name => `p.${name}`),
-  `nullif(p.access_until, 'infinity') as access_until`,
-  `'[]'::jsonb as posted_back`,
-  `'[]'::jsonb as repeated_refunds`,
+/** Of `lineages l`, without the id: what a purchase has from its lineage. */
+export const LINEAGE_COLUMNS = [
   'l.lineage as lineage_name',
   'l.is_connected',
   'l.stated_until',
@@ -173,7 +169,19 @@ export const PURCHASE_COLUMNS = [
   'l.complete_until',
   'l.owned_at',
   'l.transferred_at is not null as was_transferred',
-  `usd_rate(p.currency, (p.purchased_at at time zone 'UTC')::date)::text as rate`,
+].join(', ')
+export type OfLineage = Pick<
+  PurchaseRow,
+  'lineage_name' | 'is_connected' | 'stated_until' | 'whole_until' | 'complete_until' | 'owned_at' | 'was_transferred'
+>
+
+/** Of `purchases p join lineages l`. */
+export const PURCHASE_COLUMNS = [
+  ...STORED.map(name => `p.${name}`),
+  `nullif(p.access_until, 'infinity') as access_until`,
+  `'[]'::jsonb as posted_back`,
+  `'[]'::jsonb as repeated_refunds`,
+  LINEAGE_COLUMNS,
 ].join(', ')
 
 /** The product id as the API shows it: with the base plan of Google Play, if there is one. */

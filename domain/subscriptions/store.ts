@@ -1,5 +1,6 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
+import { inSteps } from '../in-steps.ts'
 import { deleteJobs, insertJobs } from '../jobs/sql.ts'
 import type { Subscription } from './lineages.ts'
 import { LAST_MS } from './period.ts'
@@ -76,7 +77,17 @@ export async function storeSubscriptions(
   subscriptions: Subscription[],
   now: number,
 ): Promise<Map<string, CustomerStatus>> {
+  const step = inSteps()
   const column = <T>(value: (s: Subscription) => T) => subscriptions.map(value)
+  /** A column whose value takes as long as the history of the subscription. */
+  async function longColumn<T>(value: (s: Subscription) => T): Promise<T[]> {
+    const values: T[] = []
+    for (const subscription of subscriptions) {
+      values.push(value(subscription))
+      await step(subscription.timeline.length)
+    }
+    return values
+  }
   const names = [column(s => s.user), column(s => s.platform), column(s => s.lineage)]
   await tx.query({ name: 'drop-subscriptions', text: DROP, values: [environment, users, ...names] })
   if (subscriptions.length > 0)
@@ -86,11 +97,11 @@ export async function storeSubscriptions(
       values: [
         environment,
         ...names,
-        column(s => `{${s.timeline.map(({ at }) => iso(at)).join(',')}}`),
-        column(s => `{${s.timeline.map(({ state }) => state).join(',')}}`),
+        await longColumn(s => `{${s.timeline.map(({ at }) => iso(at)).join(',')}}`),
+        await longColumn(s => `{${s.timeline.map(({ state }) => state).join(',')}}`),
         column(s => s.autoRenewing),
         column(s => s.everPaid),
-        column(s => {
+        await longColumn(s => {
           const at = nextDueAt(s, now)
           return at === null ? null : iso(at)
         }),

@@ -11,10 +11,12 @@ export type Timeline = { at: number; state: TimelineState; endedAt?: number }[]
 /**
  * The state of a subscription at every instant. In a period: `trial` or `paid`, also in the gap before a joined period when there is no
  * billing retry, and as long as a renewal may still be reported. In billing retry: `grace`, then `retry`. Otherwise: `ended`.
+ * `from`, `to`: only what the links of these indexes bring.
  */
-export function subscriptionTimeline<P extends Period>(links: Link<P>[]): Timeline {
+export function subscriptionTimeline<P extends Period>(links: Link<P>[], from = 0, to = links.length): Timeline {
   const timeline: Timeline = []
-  for (const [i, link] of links.entries()) {
+  for (let i = from; i < to; i++) {
+    const link = links[i]!
     const { period, ends, retryUntil } = link
     const next = links[i + 1]
     const until = next?.period.begins ?? Number.POSITIVE_INFINITY

@@ -1,17 +1,17 @@
 import type { Link } from './access-periods.ts'
+import type { FoldedPurchase } from './folded-purchase.ts'
 import type { KnownPeriod, Subscription } from './lineages.ts'
 import { JOIN_MS, parseTime, WORD_MS } from './period.ts'
-import type { PurchaseRow } from './purchase.ts'
 import { timedEventsOf } from './timed-events.ts'
 
 /** A lineage that had no new fact for so long is taken for complete. */
 const QUIET_MS = 10 * 60_000
 
 /** Whether a connected store may not have told of all periods before this one yet. */
-const isIncomplete = ({ purchased_at, complete_until }: PurchaseRow) => complete_until === null || purchased_at > complete_until
+const isIncomplete = ({ purchased_at, complete_until }: FoldedPurchase) => complete_until === null || purchased_at > complete_until
 
 /** Whether a connected store has reported the whole lineage since `at` (ms): nothing of what led to the end is missing. */
-const isWhole = ({ is_connected, whole_until }: PurchaseRow, at: number) => is_connected && (parseTime(whole_until) ?? 0) >= at
+const isWhole = ({ is_connected, whole_until }: FoldedPurchase, at: number) => is_connected && (parseTime(whole_until) ?? 0) >= at
 
 /**
  * Until when the begin of a period waits; null: not at all. Periods that are not recorded yet may lie before it, and they decide which event it
@@ -64,7 +64,7 @@ export const hasUnheardEnd = (links: Link<KnownPeriod>[], now: number): boolean 
   )
 
 /** The purchases whose begin, and whose expiry, waits; `until`: the first time at which one of them waits no longer, null when nothing waits. */
-export type Waiting = { begins: Set<PurchaseRow>; ends: Set<PurchaseRow>; until: number | null }
+export type Waiting = { begins: Set<FoldedPurchase>; ends: Set<FoldedPurchase>; until: number | null }
 
 /**
  * The events of a lineage that are due by `now` (ms) and wait: begins before which something may be missing or whose gap is unexplained, and the end of
@@ -85,7 +85,7 @@ export function waitingOf({ links, recordedAt }: Pick<Subscription, 'links' | 'r
       return until === null ? [] : [[period.purchase!, until] as const]
     }),
   )
-  const ends = new Map<PurchaseRow, number>()
+  const ends = new Map<FoldedPurchase, number>()
   const indexes = new Map(links.map((link, i) => [link, i]))
   for (const { slug, run, period, due, at, isByCharge } of timedEventsOf(links)) {
     const { purchase } = period

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest'
 import { foldLife } from '../../domain/facts/fold.ts'
 import type { Life, PostedTransaction } from '../../domain/facts/life.ts'
+import { stepwise } from '../../domain/in-steps.ts'
+import { subscriptionsInSteps, subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
 
 const HOUR_MS = 3_600_000
 const RENEWALS = 5_000
@@ -37,4 +39,16 @@ test('while a long history is folded, the process does something else every 500 
   expect([transactions.length, changes.length]).toEqual([RENEWALS, RENEWALS + 1])
   // In each of three parts: transactions, their rows, changes.
   expect(turns).toBeGreaterThanOrEqual((3 * RENEWALS) / 500 - 3)
+})
+
+test('the state of a subscription with a long history is computed in steps of 500 periods, and is the same as at once', async () => {
+  const { posted } = lifeOf(RENEWALS)
+  let pauses = 0
+  const pause = async () => {
+    pauses++
+  }
+  const subscriptions = await stepwise(subscriptionsInSteps([], posted), pause)
+  // The periods, and their links.
+  expect(pauses).toBe((2 * RENEWALS) / 500)
+  expect(subscriptions).toEqual(subscriptionsOf([], posted))
 })

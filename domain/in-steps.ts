@@ -23,3 +23,23 @@ export async function flatMapInSteps<T, R>(items: readonly T[], of: (item: T) =>
   }
   return found
 }
+
+/** A computation that yields after each item. */
+export type Stepwise<R> = Generator<void, R>
+
+/** Its result, without a pause. */
+export function withoutPauses<R>(computation: Stepwise<R>): R {
+  for (;;) {
+    const next = computation.next()
+    if (next.done) return next.value
+  }
+}
+
+/** Its result, computed in steps. `pause`: lets the process do something else. */
+export async function stepwise<R>(computation: Stepwise<R>, pause: () => Promise<unknown> = othersFirst): Promise<R> {
+  for (let done = 1; ; done++) {
+    const next = computation.next()
+    if (next.done) return next.value
+    if (done % ITEMS_AT_ONCE === 0) await pause()
+  }
+}
