@@ -22,11 +22,11 @@ const statements = (grown: number) => [
   `insert into purchases (environment, lineage, user_id, platform, store_product_id, transaction_id, is_subscription, currency, price, amount,
      purchased_at, expires_at, auto_renewing, created_at)
    select environment, id, user_id, platform, 'filler', lineage, true, 'USD', '1', 1, now() - interval '9 days', now() + interval '900 days',
-     true, now() from lineages where environment = $1 and lineage like 'lineage~_%' escape '~'`,
+     true, now() from lineages where environment = $1`,
   `insert into subscriptions (environment, user_id, platform, lineage, state_at, states, auto_renewing, ever_paid)
-   select environment, user_id, platform, lineage, array[now() - interval '9 days'], array['active'], true, true from lineages where environment = $1 and lineage like 'lineage~_%' escape '~'`,
+   select environment, user_id, platform, lineage, array[now() - interval '9 days'], array['active'], true, true from lineages where environment = $1`,
   `insert into due (kind, id, environment, due_at)
-   select 'subscription', id, environment, now() + interval '900 days' from subscriptions where environment = $1 and lineage like 'lineage~_%' escape '~'`,
+   select 'subscription', id, environment, now() + interval '900 days' from subscriptions where environment = $1`,
   `insert into audit_log (project, environment, id, created_at, actor_kind, operation, resource, resource_id, user_id)
    select e.project, e.id, 'aud_' || n, ${AGO}, 'key', 'v4UpdateUser', 'user', 'user_' || n, 'user_' || n
    from environments e, ${series(grown)} where e.id = $1`,
@@ -69,9 +69,9 @@ const statements = (grown: number) => [
    select $1, 'dlv_' || n, i.number, 'event', 'evt_' || n, 'quiet', 'user_' || n, 70, n, case when n % 4 = 0 then 'pending' else 'delivered' end,
      ${AGO}, case when n % 4 > 0 then ${AGO} end, case when n % 4 > 0 then ${AGO} end
    from integrations i, ${series(grown)} where i.environment = $1 and i.id = 'int_1'`,
-  `insert into ordering_keys (environment, integration, user_id) select environment, integration, user_id from deliveries where environment = $1 on conflict do nothing`,
+  `insert into ordering_keys (environment, integration, user_id) select environment, integration, user_id from deliveries where environment = $1`,
   `insert into due (kind, id, environment, due_at, destination)
-   select 'delivery', number, environment, now() + interval '900 days', integration from deliveries where environment = $1 and status = 'pending' on conflict do nothing`,
+   select 'delivery', number, environment, now() + interval '900 days', integration from deliveries where environment = $1 and status = 'pending'`,
   `insert into automations (environment, id, name, caption, status, version, created_at, updated_at)
    select $1, 'auto_' || n, 'Automation', 'Automation', 'active', 1, ${AGO}, ${AGO} from ${series(1_000)}`,
   `insert into automation_versions (environment, automation_id, version, data) select $1, 'auto_' || n, 1, '{"initiators": [], "steps": []}' from ${series(1_000)}`,
@@ -83,11 +83,11 @@ const statements = (grown: number) => [
      case when n % 4 = 0 then 'waiting' else 'succeeded' end, case when n % 4 = 0 then now() + interval '900 days' end, ${AGO},
      case when n % 4 > 0 then ${AGO} end from ${series(grown)}`,
   `insert into automation_steps (run, n, step_id, type, status, started_at)
-   select number, 0, 'x', 'exit', 'succeeded', created_at from automation_runs where environment = $1 on conflict do nothing`,
+   select number, 0, 'x', 'exit', 'succeeded', created_at from automation_runs where environment = $1`,
   `insert into due (kind, id, environment, due_at)
-   select 'automation-run', number, environment, now() + interval '900 days' from automation_runs where environment = $1 and status = 'waiting' on conflict do nothing`,
+   select 'automation-run', number, environment, now() + interval '900 days' from automation_runs where environment = $1 and status = 'waiting'`,
   `insert into event_waits (run, environment, user_id, event_name, after_offset, deadline)
-   select number, environment, user_id, 'quiet', log_offset, now() + interval '900 days' from automation_runs where environment = $1 and status = 'waiting' on conflict do nothing`,
+   select number, environment, user_id, 'quiet', log_offset, now() + interval '900 days' from automation_runs where environment = $1 and status = 'waiting'`,
   `insert into forgotten_runs (environment, automation_id, user_id, started) select $1, 'auto_1', 'user_' || n, 1 from ${series(grown)}`,
   `insert into pending_screens (environment, id, user_id, screen_id, automation_id, run_id, step_id, created_at, expires_at)
    select $1, 'psc_' || n, 'user_' || n, 'filler_1', 'auto_1', 'run_' || n, 'x', now(), now() + interval '900 days' from ${series(grown)}`,
@@ -103,7 +103,7 @@ const statements = (grown: number) => [
   `insert into runs (environment, workflow, version, subject, status, created_at, started_at, finished_at)
    select $1, 'export', 1, 'exp_' || n, 'succeeded', ${AGO}, ${AGO}, ${AGO} from ${series(grown)}`,
   `insert into steps (run, n, name, status, started_at, finished_at)
-   select id, 0, 'begin', 'succeeded', created_at, created_at from runs where environment = $1 on conflict do nothing`,
+   select id, 0, 'begin', 'succeeded', created_at, created_at from runs where environment = $1`,
   // Of the project's other environment, whose clock stands: no window of this environment contains them, and they are not compacted.
   `insert into ledger_history (environment, kind, due_at, outcome, count)
    select o.id, 'deliveries', date_trunc('second', now() - n * interval '1 second'), 'delivered', 1
