@@ -39,8 +39,8 @@ export async function work(
   const queue = await openQueue(config, log, resources)
   const beforeCommit = at && (() => at('before-planned-commit'))
   const planned = connect({ url, name: 'perennial-execution', leaseMs, planOnce: true, pipelined: true, beforeCommit })
-  // Records of steps, suspensions and ends, and steps that many runs make together, with at most two flushes of each in flight.
-  const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 10, planOnce: true, hashJoins: true, beforeCommit })
+  // Records of steps, suspensions and ends, at most two flushes of each in flight, and eight transactions of steps that many runs make together.
+  const recording = connect({ url, name: 'perennial-recording', leaseMs, max: 14, planOnce: true, hashJoins: true, beforeCommit })
   const copying = connect({ url, name: 'perennial-files', leaseMs })
   const requests = outgoing({ allowPrivateNetwork })
   const tokens = googleTokens(requests)

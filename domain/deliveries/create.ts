@@ -62,7 +62,7 @@ const CREATE = `
     })}
     returning id, destination, lease_until is not null as is_claimed
   ), probed as (
-    ${scheduleProbeSql('select distinct i.number as integration from i join created on created.integration = i.number where i.is_probed', '$1')}
+    ${scheduleProbeSql('select distinct i.number as integration from i join created on created.integration = i.number where i.is_probed order by 1', '$1')}
   )
   select created.id, created.run_id, created.step_id, jobs.id as number, jobs.destination, jobs.is_claimed
   from created join jobs on jobs.id = created.number`

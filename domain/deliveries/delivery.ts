@@ -8,8 +8,9 @@
 // - The integration's row puts transactions that change its state and transactions that depend on it in order. A transaction that
 //   creates deliveries locks the row `for key share` and uses the state that it reads there: a pause, release or deletion comes wholly before
 //   or wholly after it. A transaction that suspends deliveries (suspend.ts) does the same: it reads the state again under the lock, so
-//   that no delivery is suspended for 30 days right after the release that should have sent it. Failed attempts lock the row
-//   `for no key update`: ten in a row are counted one by one, across all workers.
+//   that no delivery is suspended for 30 days right after the release that should have sent it. Whoever changes the state, or ends the
+//   probes, takes the row `for update`; a trigger does it for every such update. Attempts lock the row `for no key update`, so they wait for
+//   one another (ten failures in a row are counted one by one, across all workers) and for no creator, unless they change the state.
 // - A pause writes no delivery. A worker suspends each delivery that it claims, so a pause changes one row however many deliveries are
 //   open. A delivery that is being sent at that moment is sent, and its result is recorded.
 // - A success reads the integration's row and waits for it only when there are failures to reset. Its time (`last_delivery_at`) is written once

@@ -5,7 +5,7 @@ import { deleteJobs, lockJobs } from '../jobs/sql.ts'
 import { wakeLockedRuns } from '../jobs/wake-runs.ts'
 import { DELIVERY_DUE } from './delivery.ts'
 import { lockOrderingKeys } from './ordering-key.ts'
-import { lockWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns, runsOfEnded } from './waiting-runs.ts'
 
 /** Kind of the job that fails the open deliveries of a deleted integration. Its id is the integration's number. */
 export const DELETION_DUE = 'integration-deletion'
@@ -49,14 +49,15 @@ async function failThese(tx: Tx, environment: Environment, integration: number, 
   )
   const numbers = open.map(({ number }) => number)
   await tx.query(lockJobs(DELIVERY_DUE, '$1::bigint[]', 'update'), [numbers])
-  await tx.query(
+  const failed = await tx.query<{ environment: number; run_id: string | null }>(
     `update deliveries set status = 'failed', reason = 'integration_deleted', next_attempt_at = null, ended_at = date_trunc('second', environment_now($2))
-     where number = any ($1::bigint[]) and status in ('pending', 'retrying')`,
+     where number = any ($1::bigint[]) and status in ('pending', 'retrying')
+     returning environment, run_id`,
     [numbers, environment],
   )
   // Also the jobs that recording has inserted meanwhile. A worker that executes one of these deliveries can record nothing.
   await tx.query(deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])'), [numbers])
-  await wakeLockedRuns(tx, runs, null)
+  await wakeLockedRuns(tx, failed.rows.length === open.length ? runs : await runsOfEnded(tx, runs, failed.rows), null)
 }
 
 /**

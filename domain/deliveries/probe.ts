@@ -63,13 +63,13 @@ async function deliveryToProbe(tx: Tx, integration: number, { environment, ...la
 
 /**
  * Makes a held delivery due as a probe and schedules the next probe. The delivery is sent through its own job, so no second worker can send
- * it. Without an open delivery the probes end: the next delivery that is created schedules one.
+ * it. Without an open delivery the probes end, under the lock that creators of deliveries wait for: the next delivery that is created schedules one.
  */
 export const probeHeld = (pool: Pool, integration: number): Promise<unknown> =>
   transaction(pool, async tx => {
     const { rows } = await tx.query<Probed>(
       `select environment, failed_probe, newest_probe from integrations
-       where number = $1 and active = 2 and is_probed and deleted_at is null for no key update`,
+       where number = $1 and active = 2 and is_probed and deleted_at is null for update`,
       [integration],
     )
     const [probed] = rows

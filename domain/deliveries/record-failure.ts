@@ -82,8 +82,6 @@ async function countFailure(tx: Tx, failed: FailedAttempt): Promise<Integration 
   const isGone = outcome === 'gone'
   const isRefusingAll = isFirst && before.refused_users >= FAILURES_TO_ERROR
   const entersError = before.active === 1 && (isGone || failures_in_row >= FAILURES_TO_ERROR || isRefusingAll)
-  // Who creates or suspends deliveries depends on the state, and has locked the row `for key share`.
-  if (entersError) await tx.query('select 1 from integrations where number = $1 for update', [number])
   const after = {
     active: entersError ? (2 as const) : before.active,
     is_probed: (before.is_probed || entersError) && !isGone,

@@ -9,32 +9,30 @@ import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { releaseDeliveries } from './release.ts'
-import { lockWaitingRuns } from './waiting-runs.ts'
+import { lockWaitingRuns, runsOfEnded } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
 // A success waits for the integration's row only when it has something to clear: a row that every success writes, or waits for, would be the
 // narrowest bottleneck of all. The time of the last delivery is written once a second, unless another transaction has the row. An integration
-// in error that is probed becomes active with its first success: that changes the state on which others depend.
-const locked = (condition: string, lock: string, revived: boolean) => `
-    select i.number, ${revived} as revived, g.now from integrations i join given g on g.number = i.number
-    where i.number = any ($1::int[]) and ${condition} order by i.number for ${lock}`
-const IS_IN_ERROR = 'i.active = 2 and i.is_probed'
-const IS_COUNTED = '(i.failures_in_row > 0 or i.delivery_error_count > 0)'
+// in error that is probed becomes active with its first success.
+const IS_UNCLEARED = '(i.failures_in_row > 0 or i.delivery_error_count > 0 or i.active = 2 and i.is_probed)'
 const IS_OLD = "(i.last_delivery_at is null or i.last_delivery_at < date_trunc('second', g.now))"
+const lockedWhere = (condition: string, lock: string) => `
+    select i.number, i.active = 2 and i.is_probed as revived, g.now from integrations i join given g on g.number = i.number
+    where i.number = any ($1::int[]) and ${condition} order by i.number for no key update of i ${lock}`
 const UPDATE_INTEGRATIONS = `
   with given as materialized (
     select i.number, environment_now(i.environment) as now from integrations i where i.number = any ($1::int[]) and i.deleted_at is null
-  ), revived as materialized (${locked(IS_IN_ERROR, 'update of i', true)}
-  ), cleared as materialized (${locked(`${IS_COUNTED} and not (${IS_IN_ERROR})`, 'no key update of i', false)}
-  ), stamped as materialized (${locked(`${IS_OLD} and not ${IS_COUNTED} and not (${IS_IN_ERROR})`, 'no key update of i skip locked', false)}
+  ), cleared as materialized (${lockedWhere(IS_UNCLEARED, '')}
+  ), stamped as materialized (${lockedWhere(`${IS_OLD} and not ${IS_UNCLEARED}`, 'skip locked')}
   )
   update integrations i set last_delivery_at = greatest(i.last_delivery_at, s.now), failures_in_row = 0, delivery_error_count = 0, refused_users = '{}',
     active = case when s.revived then 1 else i.active end, held_since = case when s.revived then null else i.held_since end,
     is_probed = i.is_probed and not s.revived, probing = case when s.revived then null else i.probing end,
     released_to = case when s.revived then null else i.released_to end,
     updated_at = case when s.revived then date_trunc('second', s.now) else i.updated_at end
-  from (select * from revived union all select * from cleared union all select * from stamped) s where i.number = s.number returning i.number, i.environment, s.revived`
+  from (select * from cleared union all select * from stamped) s where i.number = s.number returning i.number, i.environment, s.revived`
 
 const END_DELIVERIES = `
   with jobs as (${deleteJobs(DELIVERY_DUE, 'any ($1::bigint[])')})
@@ -71,7 +69,8 @@ async function record(tx: Tx, items: readonly Delivered[], capacity: InsertCapac
   const environments = deliveries.map(({ environment }) => environment)
   await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
   await scheduleNext(tx, orderingKeysOf(deliveries))
-  const runs = await wakeLockedRuns(tx, waiting, capacity)
+  const woken = ended.length === items.length ? waiting : await runsOfEnded(tx, waiting, deliveries)
+  const runs = await wakeLockedRuns(tx, woken, capacity)
   for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
     await endProbes(tx, number)

@@ -30,3 +30,14 @@ export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDeliver
   })
   return rows
 }
+
+/** Those of the locked runs that wait for these deliveries, which have ended: others may have moved on, and a wake would cut their pause short. */
+export async function runsOfEnded(tx: Tx, locked: readonly LockedRun[], ended: readonly EndingDelivery[]): Promise<LockedRun[]> {
+  const { rows } = await tx.query<{ number: number }>({
+    name: 'runs-of-ended',
+    text: `select r.number from ${RUNS}`,
+    values: columns(ofRuns(ended)),
+  })
+  const numbers = new Set(rows.map(({ number }) => number))
+  return locked.filter(({ id }) => numbers.has(id))
+}

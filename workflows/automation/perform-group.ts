@@ -109,8 +109,10 @@ export function performingInGroups({ pool, transactions, at }: GroupOptions): Pe
   async function flush(items: readonly DueInGroup[]): Promise<(RunProgress | Error)[]> {
     at('before-effect')
     const members = items.map(item => ({ ...item, attempts: beginStepAttempt(item.due) }))
+    // In the order in which every statement locks runs.
+    const inOrder = members.toSorted((a, b) => a.due.context.run.number - b.due.context.run.number)
     let answers: Performed['answers'] = new Map()
-    for (let rest: readonly Member[] = members; rest.length > 0; ) {
+    for (let rest: readonly Member[] = inOrder; rest.length > 0; ) {
       try {
         answers = (await performTogether(rest)).answers
         break

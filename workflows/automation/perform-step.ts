@@ -60,9 +60,12 @@ async function performEffect(kind: KindBy<'effect'>, due: DueStep, run: RunDeps)
   const ran = await runEffect(policy.attemptLimitMs, [signals.lease, signals.halt], signal => kind.act(due.context, { signal, key }, deps))
   at('after-effect')
   const kept = { ...run, record: keptRecorder(record, signals) }
-  if (ran.is === 'thrown') return recordFailure(due, ran.error, kind.failure, attempts, kept)
-  const progress = await recordStep(due, { outcome: ran.result, attempts: attempts(null) }, kept.record, at)
-  signals.effectRecorded()
+  const progress =
+    ran.is === 'thrown'
+      ? await recordFailure(due, ran.error, kind.failure, attempts, kept)
+      : await recordStep(due, { outcome: ran.result, attempts: attempts(null) }, kept.record, at)
+  // An attempt that was lost or interrupted is not recorded.
+  if (progress.is === 'continues' || (progress.outcome.is !== 'lost' && progress.outcome.is !== 'interrupted')) signals.effectRecorded()
   return progress
 }
 

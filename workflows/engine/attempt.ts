@@ -35,23 +35,31 @@ export async function runEffect<T>(
   }
 }
 
+const nextNumber = (earlier: readonly Attempt[]): number => (earlier.at(-1)?.number ?? 0) + 1
+
 /** Begins an attempt. Gives the record of all attempts including this one, which ends when the record is asked for. */
 export function beginAttempt(earlier: readonly Attempt[], startedAt: string): (error: string | null) => Attempt[] {
   const began = performance.now()
   return error => [
     ...earlier,
-    { number: earlier.length + 1, started_at: startedAt, duration_ms: Math.round(performance.now() - began), error },
+    { number: nextNumber(earlier), started_at: startedAt, duration_ms: Math.round(performance.now() - began), error },
   ]
 }
 
-/** The attempts with one that its worker did not live to record, which began at that time. */
-export const withLapse = (earlier: readonly Attempt[], startedAt: string): Attempt[] => [
-  ...earlier,
-  { number: earlier.length + 1, started_at: startedAt, duration_ms: null, error: UNRECORDED },
-]
+/** An effect that ends its process each time is tried for ever: so many of the attempts that nobody recorded are kept. */
+const KEPT_LAPSES = 20
+
+/** The attempts with one that its worker did not live to record, which began at that time; the last 20 of such are kept. */
+export function withLapse(earlier: readonly Attempt[], startedAt: string): Attempt[] {
+  const all = [...earlier, { number: nextNumber(earlier), started_at: startedAt, duration_ms: null, error: UNRECORDED }]
+  const lapses = all.filter(isLapse)
+  return lapses.length <= KEPT_LAPSES ? all : all.filter(attempt => attempt !== lapses[0])
+}
+
+const isLapse = ({ duration_ms }: Attempt): boolean => duration_ms === null
 
 /** How many attempts use up those of the policy: of one that was not recorded nobody knows whether it failed. */
-export const countedAttempts = (attempts: readonly Attempt[]): number => attempts.filter(({ duration_ms }) => duration_ms !== null).length
+export const countedAttempts = (attempts: readonly Attempt[]): number => attempts.filter(attempt => !isLapse(attempt)).length
 
 /** Why a worker drops a job without recording its failure: another worker has the lease, or the process stops and gives the job back. */
 export type JobLoss = { is: 'lost' } | { is: 'interrupted' }

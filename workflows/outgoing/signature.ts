@@ -8,7 +8,11 @@ const keys = new Map<string, KeyObject>()
 
 function keyOf(secret: string): KeyObject {
   const known = keys.get(secret)
-  if (known) return known
+  if (known) {
+    keys.delete(secret)
+    keys.set(secret, known)
+    return known
+  }
   const key = createSecretKey(Buffer.from(secret.startsWith(PREFIX) ? secret.slice(PREFIX.length) : secret, 'base64'))
   for (const oldest of keys.keys()) {
     if (keys.size < KEPT) break
