@@ -11,7 +11,6 @@ export const ON_DENO: Record<string, string[]> = {
     'api/list-events',
     'api/router',
     'contract/operations',
-    'integrations/hostile',
     'outgoing/excerpt',
     'outgoing/fetch',
     'outgoing/google-token',
