@@ -1,16 +1,18 @@
-import { existsSync } from 'node:fs'
-import { defineConfig } from 'vitest/config'
-import { ON_DENO } from './test/deno.ts'
+import { configDefaults, defineConfig } from 'vitest/config'
+import { parseCLI } from 'vitest/node'
+import { NEVER_ON_DENO, ON_DENO } from './test/deno.ts'
 import { LongestFirst, Slowest } from './test/harness/durations.ts'
 
 const ALL = ['test/**/*.test.ts']
-/** A file or folder of tests on the command line: of those, all are run. */
-const isNamed = process.argv.slice(2).some(argument => /(^|\/)test\//.test(argument) && existsSync(argument))
-const onDeno = Object.values(ON_DENO).flatMap(names => names.map(name => `test/${name}.test.ts`))
+/** A part of a path on the command line, as `stores/apple` or `test/x.test.ts:40`: all files are searched for it. */
+const isNamed = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOptions: true }).filter.length > 0
+const filesOf = (names: string[]): string[] => names.map(name => `test/${name}.test.ts`)
+const isDeno = 'Deno' in globalThis
 
 export default defineConfig({
   test: {
-    include: 'Deno' in globalThis && !isNamed ? onDeno : ALL,
+    include: isDeno && !isNamed ? filesOf(Object.values(ON_DENO).flat()) : ALL,
+    exclude: [...configDefaults.exclude, ...(isDeno ? filesOf(NEVER_ON_DENO) : [])],
     globalSetup: ['test/harness/memory.ts', 'test/harness/redis-server.ts', 'test/harness/postgres.ts'],
     setupFiles: ['test/harness/each-file.ts'],
     reporters: ['default', new Slowest()],

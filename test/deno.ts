@@ -20,6 +20,7 @@ export const ON_DENO: Record<string, string[]> = {
     'outgoing/retry-after',
     'outgoing/tls',
     'retry/repeat',
+    'store-inbox/forward',
     'tenants/pool',
     'tenants/sockets',
     'v3/browser',
@@ -36,7 +37,7 @@ export const ON_DENO: Record<string, string[]> = {
     'start/pooler',
     'start/private-paths',
   ],
-  'the embedded Postgres': ['embedded/adopt', 'embedded/join', 'embedded/start'],
+  'the embedded Postgres': ['embedded/adopt', 'embedded/join', 'embedded/refuse', 'embedded/start'],
   'files, streams, compression': [
     'cli/backup',
     'conformance/files',
@@ -60,7 +61,7 @@ export const ON_DENO: Record<string, string[]> = {
     'stores/paddle/signature',
     'stores/stripe/admit',
   ],
-  'workers over pg-boss and BullMQ': [
+  'workers over pg-boss and BullMQ, turns of the event loop': [
     'conformance/queue',
     'conformance/redis-away',
     'engine/batches',
@@ -70,6 +71,7 @@ export const ON_DENO: Record<string, string[]> = {
     'engine/timers',
     'engine/watchdog',
     'engine/worker',
+    'facts/steps',
   ],
   'clients of mail, S3 and other services': [
     'actions/email',
@@ -85,8 +87,14 @@ export const ON_DENO: Record<string, string[]> = {
     'reports/mail',
     'tenants/mail',
   ],
-  'our own clients': ['clients/typescript', 'sdk/errors', 'sdk/replay', 'sdk/stories'],
-  'DuckDB and its replica': ['figures/chart-answers', 'figures/replica', 'figures/replica-faults', 'figures/while-folding'],
+  'our own clients': ['clients/package', 'clients/typescript', 'sdk/errors', 'sdk/replay', 'sdk/stories'],
+  'DuckDB and its replica': [
+    'figures/chart-answers',
+    'figures/disk-full',
+    'figures/replica',
+    'figures/replica-faults',
+    'figures/while-folding',
+  ],
   'killed processes (few kills: see TEST_EFFORT)': ['crash/kills'],
   'stories of each area': [
     'automation-runs/flow',
@@ -112,10 +120,13 @@ export const ON_DENO: Record<string, string[]> = {
   ],
 }
 
+/** What Deno runs not even when it is named: a COPY stream cannot bear the notices that carry the plans there. */
+export const NEVER_ON_DENO = ['plans/without-statistics']
+
 /** Folders of which Deno runs no file, and why. */
 export const NODE_ONLY: Record<string, string> = {
   house: 'reads sources',
   isolation: 'asks every operation with the keys of another project: the handlers and statements are the same',
-  plans: 'shows plans of Postgres; on Deno a COPY stream cannot bear the notices that carry them',
+  plans: 'shows plans of Postgres: they are the same',
   schemas: 'compares the description with generated files',
 }

@@ -39,8 +39,9 @@ function joins<P extends Period>(period: P, before: Link<P> | undefined): boolea
 }
 
 /**
- * Links a period of a lineage, whose periods are in the order of their begin, to the link before it. A period is joined to the previous one if auto-renew was on at the
- * end of the previous one, and if it begins at most 24 h after that end or during billing retry; a new purchase only if it begins by that end.
+ * Links a period of a lineage, whose periods are in the order of their begin, to the link before it. A period is joined to the previous one
+ * if auto-renew was on at the end of the previous one, and if it begins at most 24 h after that end or during billing retry; a new purchase
+ * only if it begins by that end.
  */
 export function linkOf<P extends Period>(periods: P[], i: number, before: Link<P> | undefined): Link<P> {
   const period = periods[i]!

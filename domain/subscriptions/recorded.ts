@@ -15,7 +15,10 @@ const historyOf = (columns: string): string => `select ${columns} from unnest($2
   cross join lateral ${purchasesOf('k.user_id')} p
   order by p.lineage, p.purchased_at, p.expires_at, coalesce(p.transaction_id, p.order_id, p.store_product_id) collate "C", p.id`
 
-/** With what they have from their lineages, and with posted refunds. Reads the lineages once, not with each of their rows. */
+/**
+ * With what they have from their lineages, and with posted refunds. Reads the lineages once, not with each of their rows. A sandbox reset
+ * deletes lineages without a lock of their users: a purchase whose lineage is gone by then is gone too, and is left out.
+ */
 async function completed<P extends FoldedPurchase>(tx: Tx, environment: Environment, rows: P[]): Promise<P[]> {
   if (rows.length === 0) return rows
   const { rows: lineages } = await tx.query<OfLineage & { id: number }>({
@@ -24,8 +27,9 @@ async function completed<P extends FoldedPurchase>(tx: Tx, environment: Environm
     values: [[...new Set(rows.map(({ lineage }) => lineage))]],
   })
   const ofLineage = new Map(lineages.map(({ id, ...of }) => [id, of]))
+  const kept = rows.filter(({ lineage }) => ofLineage.has(lineage))
   const step = inSteps()
-  for (const row of rows) {
+  for (const row of kept) {
     const lists = row as Partial<Record<(typeof LIST_NAMES)[number], unknown[] | null>>
     for (const name of LIST_NAMES) if (lists[name] === null) lists[name] = []
     row.posted_back = []
@@ -34,7 +38,7 @@ async function completed<P extends FoldedPurchase>(tx: Tx, environment: Environm
     const pause = step(1)
     if (pause) await pause
   }
-  return withPostedRefunds(tx, environment, rows)
+  return withPostedRefunds(tx, environment, kept)
 }
 
 /**

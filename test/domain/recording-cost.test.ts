@@ -24,17 +24,19 @@ async function writtenIn(tx: Tx): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, count }) => [name, count]))
 }
 
-/** The statements of what is done in a transaction, each with the number of rows that it takes as arrays, and the rows that are written by table. */
+/** The statements of what is done in a transaction, how often each is executed and the most rows it takes as arrays, and the rows written by table. */
 async function costOf(work: (tx: Tx) => Promise<void>) {
   return transaction(api.pool, async tx => {
-    const statements: Record<string, number> = {}
+    const statements: Record<string, { executions: number; rows: number }> = {}
     const counted = new Proxy(tx, {
       get(of, name) {
         if (name !== 'query') return Reflect.get(of, name)
         return (query: { name?: string; text?: string; values?: unknown[] } | string, values?: unknown[]) => {
           const label = typeof query === 'string' ? query : (query.name ?? query.text!)
           const given = (typeof query === 'string' ? values : query.values) ?? []
-          statements[label] = Math.max(statements[label] ?? 0, ...given.map(value => (Array.isArray(value) ? value.length : 1)))
+          const { executions, rows } = statements[label] ?? { executions: 0, rows: 0 }
+          const taken = Math.max(rows, ...given.map(value => (Array.isArray(value) ? value.length : 1)))
+          statements[label] = { executions: executions + 1, rows: taken }
           return Reflect.apply(of.query, of, [query, values].slice(0, values ? 2 : 1))
         }
       },
@@ -70,6 +72,6 @@ test('a recorded renewal writes as many rows, by as many statements, after 300 r
   const [few, many] = [await recordingAfter(30), await recordingAfter(300)]
   expect(many).toEqual(few)
   // The renewal itself, and the one before it, which is no longer the last.
-  expect(many.statements['derive-purchases']).toBe(2)
+  expect(many.statements['derive-purchases']).toEqual({ executions: 1, rows: 2 })
   expect(many.written.purchases).toBe(3)
 })

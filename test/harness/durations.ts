@@ -1,4 +1,4 @@
-import { readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { BaseSequencer, type Reporter, type TestModule, type TestSpecification } from 'vitest/node'
 
 const FILE = new URL('../durations.json', import.meta.url)
@@ -6,15 +6,18 @@ const FILE = new URL('../durations.json', import.meta.url)
 const SHORT = 5
 const SHOWN = 20
 
+type Durations = Record<string, number>
+const known = (): Durations => JSON.parse(readFileSync(FILE, 'utf8'))
+
 /** The path of a test file in its folder, as `crash/points`. */
 const nameOf = (moduleId: string): string => moduleId.replace(/^.*\/test\//, '').replace(/\.test\.ts$/, '')
 
 /**
  * What takes longest comes first: a new machine knows no durations, and would end with one long file while its processors have nothing to
- * do. The durations are kept beside the tests; a run with TEST_DURATIONS=write keeps its own.
+ * do. The durations are kept beside the tests; a run with TEST_DURATIONS=write adds its own.
  */
 export class LongestFirst extends BaseSequencer {
-  readonly #seconds: Record<string, number> = JSON.parse(readFileSync(FILE, 'utf8'))
+  readonly #seconds = known()
 
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
     const seconds = ({ moduleId }: TestSpecification) => this.#seconds[nameOf(moduleId)] ?? 0
@@ -23,21 +26,33 @@ export class LongestFirst extends BaseSequencer {
   }
 }
 
+type Ran = { name: string; seconds: number; passed: boolean }
+
+/** What was known, with what was measured since: a file that fails may have ended early. What `exists` no more is left out. */
+export function merged(before: Durations, ran: Ran[], exists: (name: string) => boolean): Durations {
+  const measured = ran.filter(({ passed }) => passed).map(({ name, seconds }) => [name, seconds] as const)
+  const all = Object.entries({ ...before, ...Object.fromEntries(measured) })
+  return Object.fromEntries(all.filter(([name, seconds]) => seconds >= SHORT && exists(name)).sort((a, b) => b[1] - a[1]))
+}
+
+const exists = (name: string): boolean => existsSync(new URL(`../${name}.test.ts`, import.meta.url))
+
 /** Shows the slowest files at the end of a run of many. */
 export class Slowest implements Reporter {
   onTestRunEnd(modules: readonly TestModule[]): void {
-    const timed = modules
+    const ran = modules
       .map(module => {
         const { duration, collectDuration, setupDuration } = module.diagnostic()
-        return [nameOf(module.moduleId), Math.round((duration + collectDuration + setupDuration) / 1000)] as const
+        const seconds = Math.round((duration + collectDuration + setupDuration) / 1000)
+        return { name: nameOf(module.moduleId), seconds, passed: module.state() === 'passed' }
       })
-      .sort((a, b) => b[1] - a[1])
-    if (timed.length > SHOWN) {
+      .sort((a, b) => b.seconds - a.seconds)
+    if (ran.length > SHOWN) {
       console.log(`\n The ${SHOWN} slowest files, in seconds`)
-      for (const [name, seconds] of timed.slice(0, SHOWN)) console.log(`${String(seconds).padStart(6)}  ${name}`)
+      for (const { name, seconds } of ran.slice(0, SHOWN)) console.log(`${String(seconds).padStart(6)}  ${name}`)
     }
-    if (process.env.TEST_DURATIONS !== 'write') return
-    const long = timed.filter(([, seconds]) => seconds >= SHORT)
-    writeFileSync(FILE, `${JSON.stringify(Object.fromEntries(long), null, 2)}\n`)
+    // Deno runs fewer files, with less that is drawn at random.
+    if (process.env.TEST_DURATIONS !== 'write' || 'Deno' in globalThis) return
+    writeFileSync(FILE, `${JSON.stringify(merged(known(), ran, exists), null, 2)}\n`)
   }
 }
