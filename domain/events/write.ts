@@ -79,7 +79,7 @@ const FIRST = 2 // after $1 environment
 const names = ENTRY_COLUMNS.map(([name]) => name)
 
 // The counters are locked in the order of their partitions and raised; the locks last for this statement and the commit that follows.
-// Offsets are assigned in array order. When an event id or a transaction is in the log already, the statement fails and the counters are
+// Offsets are assigned in array order, and all have the time after the last lock, so that ids tell the order within a batch. When an event id or a transaction is in the log already, the statement fails and the counters are
 // rolled back with it, so that no gap arises.
 const APPEND = `
 with input as materialized (
@@ -89,9 +89,10 @@ with input as materialized (
 ), locked as materialized (
   select p.partition, w.rows from log_positions p join wanted w on w.partition = p.partition
   where p.environment = $1 order by p.partition for no key update of p
+), received as materialized (
+  select clock_timestamp() + e.clock_offset as at from (select count(*) from locked) l cross join environments e where e.id = $1
 ), assigned as (
-  update log_positions p set next_offset = p.next_offset + l.rows,
-    last_received_at = greatest(p.last_received_at, clock_timestamp() + (select clock_offset from environments where id = $1))
+  update log_positions p set next_offset = p.next_offset + l.rows, last_received_at = greatest(p.last_received_at, (select at from received))
   from locked l where p.environment = $1 and p.partition = l.partition
   returning p.partition, p.next_offset - l.rows as base, p.last_received_at as received_at
 )

@@ -69,14 +69,19 @@ export async function lockReports(tx: Tx, environment: Environment, reports: Sto
 export const ownerOf = ({ lineage, younger }: LockedReports): string | null =>
   [lineage, ...younger].find(({ user_id }) => user_id !== null)?.user_id ?? null
 
-/** Users with posted events of transactions. The purchases supersede these events, so the facts of these users change. */
+/**
+ * Users with posted events of transactions: those whom the events name, and those who have their lineages. The purchases supersede these events, so the
+ * facts of these users change.
+ */
 export async function postedUsersOf(tx: Tx, environment: Environment, platform: Store, transactions: string[]): Promise<string[]> {
   if (transactions.length === 0) return []
-  const { rows } = await tx.query<{ user_id: string }>({
+  const { rows } = await tx.query<{ id: string }>({
     name: 'posted-for',
-    text: `select distinct e.user_id from unnest($2::text[]) k(key) cross join lateral (
-             select user_id from events where environment = $1 and transaction_key = k.key and purchase is null and user_id is not null offset 0) e`,
+    text: `select distinct u.id from unnest($2::text[]) k(key) cross join lateral (
+             select user_id, lineage_owner from events
+             where environment = $1 and transaction_key = k.key and purchase is null and user_id is not null offset 0) e
+           cross join lateral (values (e.user_id), (e.lineage_owner)) u(id) where u.id is not null`,
     values: [environment, transactions.map(transaction => `${TARGET_PLATFORM[platform]}:${transaction}`)],
   })
-  return rows.map(row => row.user_id)
+  return rows.map(({ id }) => id)
 }

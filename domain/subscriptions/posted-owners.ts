@@ -52,10 +52,14 @@ export async function otherOwners(tx: Tx, environment: Environment, named: Poste
 }
 
 /** A posted event of a lineage. `owner`: for whom it counts so far. `begins` in ms. */
-type Counted = { id: string; owner: string; isPeriod: boolean; begins: number }
-type Event = Counted & { key: string; partition: number; log_offset: number; user_id: string }
+type Counted = { user_id: string; owner: string; isPeriod: boolean; begins: number }
+type Event = Counted & { key: string; partition: number; log_offset: number }
 
-const COLUMNS = `partition, log_offset::float8, id, user_id, ${OWNER} as owner, name in (${slugsSql(PERIOD_FACTS)}) as "isPeriod",
+// Some senders name one lineage for everybody ("0", "promo"). That is no subscription of one user, and reading it must not become longer with each post.
+const MOST_USERS = 20
+const MOST_EVENTS = 5_000
+
+const COLUMNS = `partition, log_offset::float8, id, user_id, ${OWNER} as owner, name in (${slugsSql(PERIOD_FACTS)}) as "isPeriod", received_at,
   (extract(epoch from coalesce(transaction_date, happened_at)) * 1000)::float8 as begins, platform, transaction_id`
 
 // An event that names a transaction alone, a refund for example, goes with the lineage of this transaction.
@@ -63,15 +67,17 @@ const EVENTS = `
   with named as (
     select distinct coalesce(${periodOfKey(LINEAGE_KEY, 'k.key')}, k.key) as key from unnest($2::text[]) k(key)
   ), own as materialized (
-    select n.key, e.* from named n cross join lateral (select ${COLUMNS} from ${eventsOfLineage('n.key')} order by ${LINEAGE_KEY}) e
+    select n.key, e.* from named n cross join lateral (select ${COLUMNS} from ${eventsOfLineage('n.key')} order by ${LINEAGE_KEY} limit ${MOST_EVENTS + 1}) e
   ), begun as (
-    select key, coalesce(platform, '') || ':' || transaction_id as name from own where "isPeriod" and transaction_id is not null
+    select distinct key, coalesce(platform, '') || ':' || transaction_id as name from own where "isPeriod" and transaction_id is not null
+      and key in (select key from own group by key having count(*) <= ${MOST_EVENTS} and count(distinct user_id) <= ${MOST_USERS})
   )
   select * from own
   union all
   select b.key, e.* from begun b cross join lateral (
-    select ${COLUMNS} from ${eventsOfLineage('b.name')} and original_transaction_id is null order by ${LINEAGE_KEY}) e where b.name <> b.key
-  order by key, id`
+    select ${COLUMNS} from ${eventsOfLineage('b.name')} and original_transaction_id is null
+      order by ${LINEAGE_KEY} limit ${MOST_EVENTS + 1}) e where b.name <> b.key
+  order by key, received_at, id`
 
 const RULES = `
   select k.key, p.transfer_policy = 'transfer' as transfers, ${RECORDED('k.platform', 'k.lineage')} as recorded
@@ -82,7 +88,10 @@ const EXISTING = `select u.id from unnest($2::text[]) k(id) cross join lateral (
   select id from users where environment = $1 and id >= k.id and id <= k.id order by id limit 1 for key share) u`
 
 const SETTLE = `update events e set lineage_owner = k.owner from unnest($2::smallint[], $3::bigint[], $4::text[]) k(partition, log_offset, owner)
-  where e.environment = $1 and e.partition = k.partition and e.log_offset = k.log_offset`
+  cross join lateral (
+    select ctid as row_id from events where environment = $1 and partition >= k.partition and partition <= k.partition
+      and log_offset >= k.log_offset and log_offset <= k.log_offset order by partition, log_offset limit 1) t
+  where e.ctid = t.row_id`
 
 type Rule = { key: string; transfers: boolean; recorded: string | null }
 
@@ -108,6 +117,9 @@ function lineageOwner(events: readonly Counted[], transfers: boolean): string {
   return owner
 }
 
+const isOfOne = (events: readonly Counted[]): boolean =>
+  events.length <= MOST_EVENTS && new Set(events.map(({ user_id }) => user_id)).size <= MOST_USERS
+
 /**
  * Gives the posted events of the users' lineages to those who have them, and marks everybody for whom that changes something. The users are locked.
  * Call it before their marks are deleted: whoever waits for another settlement must not keep that one from marking.
@@ -123,8 +135,12 @@ export async function settleOwners(tx: Tx, environment: Environment, users: stri
   const rules = await rulesOf(tx, environment, [...byLineage.keys()])
   const moved = [...byLineage].flatMap(([key, of]) => {
     const { recorded, transfers } = rules.get(key)!
-    const owner = recorded ?? lineageOwner(of, transfers)
-    return of.filter(event => event.owner !== owner).map(event => ({ ...event, former: event.owner, owner }))
+    const one = isOfOne(of) ? (recorded ?? lineageOwner(of, transfers)) : undefined
+    return of.flatMap(event => {
+      const { owner: former, user_id } = event
+      const owner = one ?? user_id
+      return owner === former ? [] : [{ ...event, former, owner }]
+    })
   })
   if (moved.length === 0) return
   const owners = [...new Set(moved.map(({ owner }) => owner))].sort()

@@ -6,13 +6,18 @@ import { OWNER, POSTED_FACTS } from './posted.ts'
 
 const FACTS = `environment = $1 and purchase is null and user_id is not null and name in (${slugsSql(POSTED_FACTS)})`
 
+// Ordered ranges, and rows by their place: a plan that was made while the environment had no events must not read all of it.
 const RELEASE = `
-  with released as (
-    update events set lineage_owner = null where ${FACTS} and ${OWNER} = $2 and user_id <> $2 returning user_id
+  with others as materialized (
+    select ctid as row_id from events where ${FACTS} and ${OWNER} >= $2 and ${OWNER} <= $2 and user_id <> $2 order by ${OWNER}, happened_at
+  ), released as (
+    update events e set lineage_owner = null from others o where e.ctid = o.row_id returning e.user_id
   )
   select user_id as user from released
   union
-  select lineage_owner from events where environment = $1 and user_id = $2 and lineage_owner is not null`
+  select lineage_owner from (
+    select lineage_owner from events where environment = $1 and user_id >= $2 and user_id <= $2 order by user_id, happened_at) e
+  where lineage_owner is not null`
 
 /**
  * Before a user is erased: what others have posted of the user's lineages is theirs again, and they and those who have the user's events are marked. The

@@ -38,7 +38,13 @@ async function linesOf({ stripe }: StripeSession, { id, lines }: Stripe.Invoice)
 const byCreation = (a: Stripe.Invoice, b: Stripe.Invoice) => a.created - b.created || (a.id < b.id ? -1 : 1)
 
 /** Each discount with its coupon: how often it is given. */
-const INVOICE_PARTS = ['data.payments', 'data.discounts.source.coupon']
+const COUPONS = 'data.discounts.source.coupon'
+
+/** The key of a project may be one that is not permitted to read coupons, which is why Stripe refuses a list with them. */
+async function invoicesOf({ stripe }: StripeSession, subscription: string) {
+  const listed = (...parts: string[]) => allOf(page => stripe.invoices.list({ subscription, expand: ['data.payments', ...parts], ...page }))
+  return (await unless('refused', listed(COUPONS))) ?? listed()
+}
 
 /** Of a subscription that was never paid nothing else is asked for. */
 export async function askStripeSubscription(session: StripeSession, id: string): Promise<KnownSubscription> {
@@ -50,7 +56,7 @@ export async function askStripeSubscription(session: StripeSession, id: string):
   if (!wasEverPaid(subscription))
     return { ...common, items: [], schedule: null, accountId: null, invoices: [], isWhole: true, statedAt: session.statedAt() }
   const items = await allOf(page => stripe.subscriptionItems.list({ subscription: id, ...page }), expectObject(subscription.items, 'list'))
-  const { all, isWhole } = await allOf(page => stripe.invoices.list({ subscription: id, expand: INVOICE_PARTS, ...page }))
+  const { all, isWhole } = await invoicesOf(session, id)
   const charges: AskedCharges = await askCharges(session, subscription, all)
   const invoices: KnownInvoice[] = []
   for (const invoice of all.sort(byCreation))

@@ -1,8 +1,11 @@
 import type { Charged, ChargedPeriod } from './charged-periods.ts'
 import { itemLineage } from './subjects.ts'
 
-/** A period with its end as far as the invoices tell it: a change or the removal of the item ends it. */
-export type LineagePeriod = ChargedPeriod & { endsAt: number }
+/**
+ * A period with its end as far as the invoices tell it: a change or the removal of the item ends it. `isPaidBefore`: an earlier period of the lineage
+ * had a price.
+ */
+export type LineagePeriod = ChargedPeriod & { endsAt: number; isPaidBefore: boolean }
 export type ItemLineage = { lineage: string; isMain: boolean; periods: LineagePeriod[] }
 
 /** When the period ends because its item was changed or removed. */
@@ -37,11 +40,16 @@ export function itemLineages(subscription: string, charged: Charged): ItemLineag
   const byLineage = Map.groupBy(charged.periods, ({ item }) => itemLineage(subscription, item, main.has(item)))
   const lineages = [...byLineage].map(([lineage, periods]): ItemLineage => {
     const ordered = periods.sort(inOrder)
+    const firstPaid = ordered.find(({ price }) => price > 0n)?.begins ?? Number.POSITIVE_INFINITY
     const next = ({ begins }: ChargedPeriod) => ordered.find(other => other.begins > begins)?.begins ?? Number.POSITIVE_INFINITY
     return {
       lineage,
       isMain: lineage === subscription,
-      periods: ordered.map(period => ({ ...period, endsAt: Math.min(cutOf(period, charged), next(period)) })),
+      periods: ordered.map(period => ({
+        ...period,
+        endsAt: Math.min(cutOf(period, charged), next(period)),
+        isPaidBefore: firstPaid < period.begins,
+      })),
     }
   })
   return lineages.sort((a, b) => Number(b.isMain) - Number(a.isMain))

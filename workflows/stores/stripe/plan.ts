@@ -26,9 +26,12 @@ function chargedWhole({ periods }: Charged, { planPrice, quantity, item }: Charg
   return whole && { units: (whole.undiscounted * BigInt(quantity)) / BigInt(whole.quantity), days: daysOf(whole) }
 }
 
-/** The plan of what one invoice alone gives for nothing: the price of its lines, without the tax that comes on top. What is free for longer recurs for 0. */
-function freeOnce({ undiscounted, isProration, isDiscountedOnce, ...times }: ChargedPeriod, currency: string): Plan | null {
-  if (isProration || !isDiscountedOnce || undiscounted <= 0n) return null
+/**
+ * The plan of what one invoice alone gives for nothing after others were paid: the price of its lines, without the tax that comes on top. What is free for
+ * longer recurs for 0, and so does what nobody has paid for yet.
+ */
+function freeOnce({ undiscounted, isProration, isDiscountedOnce, isPaidBefore, ...times }: LineagePeriod, currency: string): Plan | null {
+  if (isProration || !isDiscountedOnce || !isPaidBefore || undiscounted <= 0n) return null
   return { price: stripeAmount(undiscounted, currency), days: daysOf(times) }
 }
 
