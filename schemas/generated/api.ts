@@ -5920,7 +5920,7 @@ export interface components {
             /** @example 2000000987654321 */
             transaction_id?: string;
             /**
-             * @description Names the line of periods that belong together: one subscription of one user, also where several users are named. The transfer policy of the project decides whose.
+             * @description Names, with the platform, the line of periods that belong together: one subscription of one user, also where several users are named. A renewal must name the same platform as the period before it. The transfer policy of the project decides whose it is. A name that events of more than 20 users have is a placeholder: each user keeps what is posted under the user.
              * @example 2000000123456789
              */
             original_transaction_id?: string;

@@ -1970,7 +1970,7 @@ export type EventInput = {
 export type EventTransactionInput = {
     transaction_id?: string;
     /**
-     * Names the line of periods that belong together: one subscription of one user, also where several users are named. The transfer policy of the project decides whose.
+     * Names, with the platform, the line of periods that belong together: one subscription of one user, also where several users are named. A renewal must name the same platform as the period before it. The transfer policy of the project decides whose it is. A name that events of more than 20 users have is a placeholder: each user keeps what is posted under the user.
      */
     original_transaction_id?: string;
     transaction_date?: string;
