@@ -79,8 +79,8 @@ const FIRST = 2 // after $1 environment
 const names = ENTRY_COLUMNS.map(([name]) => name)
 
 // The counters are locked in the order of their partitions and raised; the locks last for this statement and the commit that follows.
-// Offsets are assigned in array order, and all have the time after the last lock, so that ids tell the order within a batch. When an event id or a transaction is in the log already, the statement fails and the counters are
-// rolled back with it, so that no gap arises.
+// Offsets are assigned in array order, and all have the time after the last lock, so that ids tell the order within a batch. When an event id or a
+// transaction is in the log already, the statement fails and the counters are rolled back with it, so that no gap arises.
 const APPEND = `
 with input as materialized (
   select * from unnest(${ENTRY_COLUMNS.map(([, type], i) => `$${i + FIRST}::${type}[]`).join(', ')}) with ordinality as i(${names.join(', ')}, n)
