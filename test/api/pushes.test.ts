@@ -160,7 +160,7 @@ describe('the integration of a push', () => {
     const tx = await api.pool.connect()
     try {
       await tx.query('begin')
-      await tx.query('select 1 from integrations where id = $1 for no key update', [integration_id])
+      await tx.query('select 1 from integrations where id = $1 for update', [integration_id])
       const creation = create({ name: 'n', body: 'b', integration_id })
       await until('the blocked creation', async () =>
         (await api.pool.query(`select 1 from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`)).rows[0]

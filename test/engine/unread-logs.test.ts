@@ -178,6 +178,7 @@ test('idle environments cost a look nothing', async () => {
   const looks = statements.all
   const after = await rowsRead([api.pool, pool], tables)
   expect(looks).toBe(10)
-  for (const table of tables) expect([table, after[table]! - before[table]!]).toEqual([table, expect.toSatisfy(rows => rows < 30)])
+  // While another transaction of this server is older, each look visits the marks of earlier tests, which are deleted. The idle environments are a thousand.
+  for (const table of tables) expect([table, after[table]! - before[table]!]).toEqual([table, expect.toSatisfy(rows => rows < 300)])
   await pool.end()
 })
