@@ -4,10 +4,9 @@ import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/au
 import { repairOrphans } from '../../domain/reconciliation/orphans.ts'
 import { automationHandler } from '../../workflows/automation/handler.ts'
 import type { Effects } from '../../workflows/automation/step-kind.ts'
-import type { Signals } from '../../workflows/engine/handler.ts'
 import { type AutomationFixture, automationFixture, NO_EFFECTS } from '../harness/automation-fixture.ts'
 import { claimByHand } from '../harness/batches.ts'
-import { claimNothing } from '../harness/consume.ts'
+import { liveLease } from '../harness/live-lease.ts'
 import { until } from '../harness/until.ts'
 
 let fixture: AutomationFixture
@@ -18,16 +17,6 @@ afterAll(() => fixture.drop())
 
 const mail: Step = { id: 'mail', type: 'email', subject: 'a', text: 'b' }
 const after: Step = { id: 'after', type: 'branch', conditions: [], then: [], else: [] }
-const liveLease = (): Signals => ({
-  claimOnInsert: claimNothing,
-  lease: new AbortController().signal,
-  isHeld: () => true,
-  effectBegins: () => {},
-  effectRecorded: () => {},
-  untilRecorded: write => write(false),
-  stopping: new AbortController().signal,
-  halt: new AbortController().signal,
-})
 const handler = (effects: Partial<Effects> = {}) => automationHandler({ pool: fixture.pool, effects: { ...NO_EFFECTS, ...effects } })
 
 async function claim(number: number) {

@@ -1,10 +1,9 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import type { Step } from '../../domain/automation-runs/definition.ts'
 import { automationHandler } from '../../workflows/automation/handler.ts'
-import type { Signals } from '../../workflows/engine/handler.ts'
 import { type AutomationFixture, automationFixture, NO_EFFECTS } from '../harness/automation-fixture.ts'
 import { claimByHand } from '../harness/batches.ts'
-import { claimNothing } from '../harness/consume.ts'
+import { liveLease } from '../harness/live-lease.ts'
 import { storedIntegration } from '../harness/stored-integration.ts'
 
 // Webhook steps of many runs are one transaction.
@@ -18,17 +17,6 @@ beforeAll(async () => {
 afterAll(() => fixture.drop())
 
 const webhook = (id: string): Step => ({ id: 'hook', type: 'webhook', integration_id: id })
-const signals = (): Signals => ({
-  claimOnInsert: claimNothing,
-  lease: new AbortController().signal,
-  isHeld: () => true,
-  effectBegins: () => {},
-  effectRecorded: () => {},
-  untilRecorded: write => write(false),
-  stopping: new AbortController().signal,
-  halt: new AbortController().signal,
-})
-
 async function claimed(steps: Step[]) {
   const { number } = await fixture.start(steps)
   const [job] = await claimByHand(fixture.pool, 'automation-run', [number], 60_000)
@@ -57,7 +45,7 @@ test('a lost run and one without its integration take nothing from the others, w
     },
   })
   let taken: Promise<unknown> | undefined
-  const outcomes = await Promise.all([lost, good[0]!, without, good[1]!].map(job => handler.handle(job, signals())))
+  const outcomes = await Promise.all([lost, good[0]!, without, good[1]!].map(job => handler.handle(job, liveLease())))
   await taken
   expect(outcomes.map(({ is }) => is)).toEqual(['lost', 'suspended', 'failed', 'suspended'])
   const made = (await Promise.all(good.map(({ id }) => deliveriesOf(id)))).flat()
