@@ -6,6 +6,7 @@ import { autoRenewOf, neverRenews, plannedLevels } from './auto-renew.ts'
 import { type BillingRetry, billingRetryOf } from './billing-retry.ts'
 import { creditsOf } from './credits.ts'
 import { completeUntil } from './follows.ts'
+import { freeOnce } from './free-once.ts'
 import { offCausesOf } from './off-cause.ts'
 import type { Tied } from './order.ts'
 import { pausesOf } from './pauses.ts'
@@ -87,6 +88,7 @@ export function foldLineage(
   const periods = recordablePeriods(stated)
   const prices = new Map(pricesOf(periods).map((price, i) => [periods[i]!, price]))
   const subscription = periods.filter(({ isSubscription }) => isSubscription)
+  const free = freeOnce(subscription, period => prices.get(period)!)
   const autoRenew = autoRenewOf(subscription, renewals)
   const planned = plannedLevels(subscription, renewals)
   const pauses = pausesOf(subscription, renewals)
@@ -111,8 +113,8 @@ export function foldLineage(
       isPriceKnown: isKnown,
       begins: period.begins,
       ends: period.isSubscription ? (period.ends ?? null) : null,
-      periodType: periodTypeOf(period, price),
-      isDiscounted: period.isDiscounted ?? false,
+      periodType: free.has(period) ? 'normal' : periodTypeOf(period, price),
+      isDiscounted: free.has(period) || (period.isDiscounted ?? false),
       isNewBuy: period.isSubscription && period.isNewBuy === true,
       autoRenews: isOn && !(isPrepaid && i === subscription.length - 1),
       autoRenewChanges: changes.map(second),
@@ -130,7 +132,7 @@ export function foldLineage(
       proceedsShare: period.proceedsShare ?? null,
       level: period.level ?? planned[i] ?? null,
       credits: creditsOf(platform, period, price, i === -1 ? undefined : subscription[i + 1]),
-      plan: period.plan ?? null,
+      plan: period.plan ?? free.get(period) ?? null,
       isOfStore: period.isOfStore,
     }
   })

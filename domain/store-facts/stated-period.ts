@@ -28,6 +28,7 @@ const FIELDS = [
   'begins',
   'ends',
   'periodType',
+  'isDiscountedOnce',
   'isRenewal',
   'isNewBuy',
   'isRecovered',

@@ -24,6 +24,8 @@ export type PeriodSaid = {
   periodType?: 'normal' | 'trial' | 'intro' | null
   /** The store states a discount: what costs nothing because of it is no trial. */
   isDiscounted?: boolean
+  /** The store states that the discount is for this period alone. Within a paid run, such a free period is a renewal and no trial. */
+  isDiscountedOnce?: true
   /** The store calls the period a renewal: auto-renew was on at the end of the period before. Absent after a pause. */
   isRenewal?: boolean
   /** The store calls the period a purchase by the customer: it never continues a billing retry. Absent where one lineage is bought only once. */

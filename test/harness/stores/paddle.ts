@@ -15,8 +15,10 @@ export type PaddleServer = {
   events: PaddleEvent[]
   /** The customer's country by transaction, for `include=address`. */
   country: string
-  /** The key may not read addresses. */
-  addressForbidden: boolean
+  /** What the key may not read beside transactions. */
+  forbidden: ('address' | 'discount')[]
+  /** By transaction, for `include=discount`. */
+  discounts: Map<string, PaddleTransaction['discount']>
   /** Entities on a page, whatever is asked for; null: as many as asked for, up to Paddle's own bounds. */
   pageSize: number | null
   /** In the place of the answer; undefined: its own. */
@@ -60,9 +62,13 @@ export async function paddleServer(): Promise<PaddleServer> {
     if (headers.authorization !== `Bearer ${apiKey}`) return failed(403, 'forbidden')
     if (headers['paddle-version'] !== '1' || method !== 'GET') return failed(400, 'bad_request')
     const [, kind = '', id] = path.split('/')
-    const hasAddress = query.get('include') === 'address'
-    if (hasAddress && server.addressForbidden) return failed(403, 'forbidden')
-    const shown = (one: PaddleTransaction) => (hasAddress ? { ...one, address: { country_code: server.country } } : one)
+    const included = query.get('include')?.split(',') ?? []
+    if (server.forbidden.some(kind => included.includes(kind))) return failed(403, 'forbidden')
+    const shown = (one: PaddleTransaction) => ({
+      ...one,
+      ...(included.includes('address') && { address: { country_code: server.country } }),
+      ...(included.includes('discount') && server.discounts.has(one.id) && { discount: server.discounts.get(one.id)! }),
+    })
     switch (kind) {
       case 'subscriptions':
         return id === undefined ? page(kind, [...server.subscriptions.values()], query) : entity(server.subscriptions.get(id))
@@ -104,7 +110,8 @@ export async function paddleServer(): Promise<PaddleServer> {
     adjustments: new Map(),
     events: [],
     country: 'DE',
-    addressForbidden: false,
+    forbidden: [],
+    discounts: new Map(),
     pageSize: null,
     instead: () => undefined,
     date: null,

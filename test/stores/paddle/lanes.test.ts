@@ -11,7 +11,7 @@ const { story, reports, known } = stage
 test('without permission for addresses there is no country', async () => {
   const { subscribe, id, latest } = story()
   subscribe(START)
-  stage.fixture.live.addressForbidden = true
+  stage.fixture.live.forbidden = ['address']
   expect((await known(id)).periods[0]).not.toHaveProperty('country')
   const [once] = await reports(paddleTransaction(stage.fixture.live, START, [{ product: 'coins', price: '1', isOnce: true }]).id)
   expect(periodsOf(once!.statements)[0]).not.toHaveProperty('country')

@@ -38,7 +38,7 @@ test('a purchase: its transaction is the period, the subscription says whether i
   expect(statement).toMatchObject({ origin: 'api', statedAt: START + DAY + 999, ids })
   expect(stage.fixture.live.calls()).toEqual([
     `/subscriptions/${id}`,
-    `/transactions?order_by=id[ASC]&subscription_id=${id}&per_page=30&include=address`,
+    `/transactions?order_by=id[ASC]&subscription_id=${id}&per_page=30&include=address,discount`,
     `/adjustments?order_by=id[ASC]&subscription_id=${id}&per_page=50`,
   ])
   for (const { headers } of stage.fixture.live.asked)

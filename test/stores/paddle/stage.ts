@@ -21,7 +21,7 @@ export function paddleStage() {
   afterAll(() => fixture.close())
   beforeEach(() => {
     const { live } = fixture
-    Object.assign(live, { pageSize: null, addressForbidden: false })
+    Object.assign(live, { pageSize: null, forbidden: [] })
     live.asked.length = 0
     for (const kind of [live.subscriptions, live.transactions, live.adjustments]) kind.clear()
     setNow(START)

@@ -1,5 +1,6 @@
 import type Stripe from 'stripe'
 import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest'
+import { dailyChart } from '../../harness/daily-chart.ts'
 import { type ReachedStores, startStores } from '../../harness/stores/reached-stores.ts'
 import { stripeStory } from '../../harness/stores/stripe-story.ts'
 
@@ -17,16 +18,7 @@ const couponOf = (duration: Stripe.Coupon.Duration, id = 'di_1') =>
   ({ id, object: 'discount', source: { type: 'coupon', coupon: { id: 'free', object: 'coupon', duration } } }) as unknown as Stripe.Discount
 
 /** The last days of the charts: while the first month is paid, and in the free month. */
-async function chartOf(code: string, key: string): Promise<Record<string, number[]>> {
-  const to = Math.floor(Date.now() / 1000)
-  const { body, status, text } = await stores.api.call('GET', `/v4/analytics/charts/${code}?from=${to - 20 * 86_400}&to=${to}&unit=day`, {
-    key,
-  })
-  expect(status, text).toBe(200)
-  return Object.fromEntries(
-    body.series.map(({ label, data }: { label: string; data: { value: number }[] }) => [label, data.map(({ value }) => value)]),
-  )
-}
+const chartOf = (code: string, key: string) => dailyChart(stores.api, key, code, 20)
 
 async function newStory() {
   await stores.connectStripe()

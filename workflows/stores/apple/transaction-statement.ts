@@ -45,6 +45,17 @@ const isDiscounted = (transaction: AppleTransaction): boolean =>
   !isFamilyShared(transaction) &&
   periodTypeOf(transaction) !== 'trial'
 
+/**
+ * Apple's free offers last one period, however long, so a free renewal is discounted for this period alone. The introductory offer is that of a new
+ * subscription.
+ */
+const isFreeOnce = (transaction: AppleTransaction): boolean =>
+  transaction.price === 0 &&
+  transaction.offerDiscountType === OfferDiscountType.FREE_TRIAL &&
+  transaction.offerType !== OfferType.INTRODUCTORY_OFFER &&
+  transaction.transactionReason === 'RENEWAL' &&
+  !isFamilyShared(transaction)
+
 /** What is refunded or revoked. Old transactions state no price: without one, a part of it is taken as all. */
 export function refundOf(transaction: AppleTransaction, isAllBack = false): NonNullable<PeriodSaid['refund']> {
   const { revocationDate, revocationType, revocationPercentage, price, signedDate } = transaction
@@ -60,6 +71,7 @@ function subscriptionSaid(transaction: AppleTransaction): PeriodSaid {
     ends: wholeSecondOf(expiresDate),
     periodType: periodTypeOf(transaction),
     ...(isDiscounted(transaction) && { isDiscounted: true }),
+    ...(isFreeOnce(transaction) && { isDiscountedOnce: true as const }),
     ...(transactionReason !== undefined && { isRenewal: transactionReason === 'RENEWAL', isNewBuy: transactionReason === 'PURCHASE' }),
   }
 }

@@ -78,6 +78,8 @@ export type Order = {
   total?: Money
   developerRevenueInBuyerCurrency?: Money
   lineItems?: OrderLine[]
+  /** Play Points that were used for this order. */
+  pointsDetails?: { pointsCouponValue?: Money; pointsDiscountRateMicros?: string }
   orderHistory?: {
     processedEvent?: { eventTime?: string }
     refundEvent?: { eventTime?: string; refundDetails?: RefundDetails }

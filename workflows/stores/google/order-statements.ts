@@ -20,13 +20,17 @@ export const chargeOf = ({ total, lineItems = [] }: Order, line: { total?: Money
 export const proceedsOf = ({ state, developerRevenueInBuyerCurrency, total }: Order): string | undefined =>
   state === 'PROCESSED' ? shareOf(developerRevenueInBuyerCurrency, total) : undefined
 
-/** A promotion may make the base price 0, which is no trial. */
-function typeSaid({ line }: ChargedLine, price: string | undefined): Pick<PeriodSaid, 'periodType' | 'isDiscounted'> {
+/** A promotion may make the base price 0, which is no trial. Google does not say for how long; Play Points are used for one order. */
+function typeSaid(
+  { order, line }: ChargedLine,
+  price: string | undefined,
+): Pick<PeriodSaid, 'periodType' | 'isDiscounted' | 'isDiscountedOnce'> {
   const phase = line.subscriptionDetails?.offerPhaseDetails ?? {}
   if (phase.freeTrialDetails) return { periodType: 'trial' }
   if (phase.introductoryPriceDetails) return { periodType: 'intro', isDiscounted: true }
   if (price !== '0' || phase.prorationPeriodDetails) return { periodType: 'normal' }
-  return phase.baseDetails ? { periodType: 'normal', isDiscounted: true } : { periodType: 'trial' }
+  if (!phase.baseDetails) return { periodType: 'trial' }
+  return { periodType: 'normal', isDiscounted: true, ...(order.pointsDetails && { isDiscountedOnce: true }) }
 }
 
 /**

@@ -33,8 +33,9 @@ export type PaddleLine = {
   price_id?: string
   quantity?: number
   proration?: { rate?: string; billing_period?: PaddlePeriod | null } | null
-  /** For the whole quantity. `total`: with tax, after the discount. */
-  totals?: { total?: string; discount?: string } | null
+  /** For the whole quantity. `total`: with tax, after the discount. `subtotal`: without both. */
+  totals?: { total?: string; discount?: string; subtotal?: string } | null
+  tax_rate?: string
   product?: { id?: string } | null
 }
 
@@ -53,6 +54,8 @@ export type PaddleTransaction = {
   custom_data?: PaddleCustomData
   /** Only where it was asked for. */
   address?: { country_code?: string } | null
+  /** Only where it was asked for. `recur` false: it is for one billing period. */
+  discount?: { recur?: boolean } | null
 }
 
 export type PaddleAdjustment = {

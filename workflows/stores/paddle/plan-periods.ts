@@ -1,11 +1,12 @@
 import type { PeriodSaid, PeriodStatement, TransactionIds } from '../../../domain/store-facts/statement.ts'
+import type { Plan } from '../../../domain/subscriptions/credits.ts'
 import { JOIN_MS } from '../../../domain/subscriptions/period.ts'
 import { periodTime } from '../google/values.ts'
 import { countryOf, secondOf, stated } from '../said.ts'
 import type { PaddleAdjustment, PaddleTransaction } from './answers.ts'
 import { type ChargedItem, type ChargedPlan, chargedItems, isPlanChange, paddleBilledAt } from './charged-items.ts'
 import { paddleAmount, paddlePrice, paddleShare } from './money.ts'
-import { cutPlan, proratedPlan } from './plan.ts'
+import { cutPlan, freeOncePlan, proratedPlan } from './plan.ts'
 import { creditsOfItem, refundOfItem } from './refunds.ts'
 
 /** A charged plan with its period; times in ms. `isFree`: a trial. */
@@ -25,6 +26,8 @@ function amountOfItem({ lines }: ChargedItem): bigint | null {
   const amounts = lines.map(({ totals }) => paddleAmount(totals?.total))
   return amounts.includes(null) ? null : amounts.reduce<bigint>((all, one) => all + one!, 0n)
 }
+
+const isPaid = (item: ChargedItem): boolean => (amountOfItem(item) ?? 0n) > 0n
 
 const isDiscounted = ({ lines }: ChargedItem): boolean => lines.some(({ totals }) => (paddleAmount(totals?.discount) ?? 0n) > 0n)
 
@@ -107,6 +110,16 @@ function failedSince({ plan, begins, ends, isFree }: PlanPeriod, transactions: P
   return first ?? (next?.status === 'past_due' ? secondOf(ends) : undefined)
 }
 
+type Charge = { price: string | undefined; end: number | undefined; isPaidBefore: boolean }
+
+/** The plan of a period that is prorated, cut or free once. `end`: that of the period before another one; `isPaidBefore`: an earlier one had a price. */
+function planOf(period: PlanPeriod, { price, end, isPaidBefore }: Charge): Plan | null {
+  const { plan, ends, isFree } = period
+  if (isFree) return null
+  if (!isPaid(plan)) return isPaidBefore ? freeOncePlan(plan, period) : null
+  return proratedPlan(plan) ?? (end !== undefined && end < ends ? cutPlan(price, period) : null)
+}
+
 /** All that is known of a lineage's subscription. `transactions`: in the order of their begin. */
 export type PlansKnown = { periods: PlanPeriod[]; transactions: PaddleTransaction[]; adjustments: PaddleAdjustment[]; statedAt: number }
 
@@ -115,6 +128,7 @@ export type PlansKnown = { periods: PlanPeriod[]; transactions: PaddleTransactio
  * subscription later (cancelled, paused, prolonged) counts more.
  */
 export function planStatements({ periods, transactions, adjustments, statedAt }: PlansKnown): PeriodStatement[] {
+  const firstPaid = periods.findIndex(({ plan }) => isPaid(plan))
   return periods.flatMap((period, index): PeriodStatement[] => {
     const { plan, begins, ends, isFree } = period
     const { transaction, subject } = plan
@@ -123,11 +137,10 @@ export function planStatements({ periods, transactions, adjustments, statedAt }:
     const ids = paddleIds(subject, transaction.subscription_id ?? null, 'subscription')
     const common = { kind: 'period', origin: 'api', subject, ids } as const
     const charge = paddleChargeSaid(plan, adjustments)
-    const cut = end !== undefined && end < ends && !isFree ? cutPlan(charge.price, period) : null
     const said = stated<PeriodSaid>({
       ...charge,
       credits: creditsOfItem(adjustments, plan),
-      plan: (isFree ? null : proratedPlan(plan)) ?? cut,
+      plan: planOf(period, { price: charge.price, end, isPaidBefore: firstPaid !== -1 && firstPaid < index }),
       isSubscription: true,
       begins: secondOf(begins),
       ends: end === undefined ? undefined : secondOf(end),

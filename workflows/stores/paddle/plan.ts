@@ -8,6 +8,7 @@ const DAY_MS = 86_400_000
 const DAYS_OF: Record<string, number> = { day: 1, week: 7, month: 30, year: 365 }
 const RATE_DIGITS = 9
 const WHOLE = 10n ** BigInt(RATE_DIGITS)
+const daysBetween = (begins: number, ends: number): number => Math.max(1, Math.round((ends - begins) / DAY_MS))
 
 /** What a prorated line costs for a whole period, in the lowest denomination: its price where that agrees with the line, else by the rate of the line. */
 function wholeOf({ totals, proration, quantity = 1 }: PaddleLine, price: PaddlePrice | undefined): bigint | null {
@@ -33,6 +34,21 @@ export function proratedPlan({ transaction: { items = [], currency_code: currenc
   return units > 0n ? { price: paddlePrice(units, currency), days: days * frequency } : null
 }
 
+/**
+ * The plan of what a discount makes free in this transaction alone: its lines without the discount, with the tax that they would have; null: the discount
+ * recurs, or the lines do not tell. What nobody has paid for before does not recur for its price.
+ */
+export function freeOncePlan({ transaction, lines }: ChargedItem, { begins, ends }: { begins: number; ends: number }): Plan | null {
+  if (transaction.discount?.recur !== false) return null
+  let units = 0n
+  for (const { totals, tax_rate: rate = '0' } of lines) {
+    const subtotal = paddleAmount(totals?.subtotal)
+    if (subtotal === null || !/^\d(\.\d+)?$/.test(rate)) return null
+    units += (2n * subtotal * (WHOLE + scaled(rate, RATE_DIGITS)) + WHOLE) / (2n * WHOLE)
+  }
+  return units > 0n ? { price: paddlePrice(units, transaction.currency_code), days: daysBetween(begins, ends) } : null
+}
+
 /** The plan of a period that another one cuts. `price`: what was charged; null: nothing, or nobody knows. */
 export const cutPlan = (price: string | undefined, { begins, ends }: { begins: number; ends: number }): Plan | null =>
-  price === undefined ? null : { price, days: Math.max(1, Math.round((ends - begins) / DAY_MS)) }
+  price === undefined ? null : { price, days: daysBetween(begins, ends) }

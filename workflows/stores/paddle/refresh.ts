@@ -8,12 +8,27 @@ import { paddleReports } from './subscription-reports.ts'
 const TRANSACTIONS_A_PAGE = '30'
 const ADJUSTMENTS_A_PAGE = '50'
 
-/** The customer's country is in the address, for which a key may lack the permission. Without it there is no country. */
-async function askTransactions(deps: PaddleDeps, subscription_id: string, asking: Asking): Promise<PaddleList<PaddleTransaction>> {
-  const query = { subscription_id, per_page: TRANSACTIONS_A_PAGE }
-  const list = await askPaddleList<PaddleTransaction>(deps, '/transactions', { ...query, include: 'address' }, asking)
-  return list.is === 'refused' && list.why === 'http_403' ? askPaddleList(deps, '/transactions', query, asking) : list
+/**
+ * What may stand beside a transaction. A key may lack the permission for it: then there is no country (address), or nothing says that a discount is for
+ * one period.
+ */
+const INCLUDES = ['address,discount', 'address']
+
+const isForbidden = (answer: { is: string; why?: unknown }): boolean => answer.is === 'refused' && answer.why === 'http_403'
+
+/** The answer with as much beside it as the key may read. */
+async function askIncluding<Answer extends { is: string }>(asked: (include: Record<string, string>) => Promise<Answer>): Promise<Answer> {
+  for (const include of INCLUDES) {
+    const answer = await asked({ include })
+    if (!isForbidden(answer)) return answer
+  }
+  return asked({})
 }
+
+const askTransactions = (deps: PaddleDeps, subscription_id: string, asking: Asking): Promise<PaddleList<PaddleTransaction>> =>
+  askIncluding(include =>
+    askPaddleList<PaddleTransaction>(deps, '/transactions', { subscription_id, per_page: TRANSACTIONS_A_PAGE, ...include }, asking),
+  )
 
 const askAdjustments = (deps: PaddleDeps, of: Record<string, string>, asking: Asking): Promise<PaddleList<PaddleAdjustment>> =>
   askPaddleList(deps, '/adjustments', { ...of, per_page: ADJUSTMENTS_A_PAGE }, asking)
@@ -36,12 +51,11 @@ export async function askPaddleSubscription(deps: PaddleDeps, id: string, asking
   return { is: 'reports', environment: asking.environment, reports }
 }
 
-/** A transaction with its address, where the key may read that. */
-async function askOneTransaction(deps: PaddleDeps, id: string, asking: Asking) {
-  const answer = await askPaddleEntity<PaddleTransaction>(deps, `/transactions/${id}?include=address`, asking)
-  const isForbidden = answer.is === 'refused' && answer.why === 'http_403'
-  return isForbidden ? askPaddleEntity<PaddleTransaction>(deps, `/transactions/${id}`, asking) : answer
-}
+const askOneTransaction = (deps: PaddleDeps, id: string, asking: Asking) =>
+  askIncluding(include => {
+    const query = new URLSearchParams(include)
+    return askPaddleEntity<PaddleTransaction>(deps, `/transactions/${id}${query.size > 0 ? `?${query}` : ''}`, asking)
+  })
 
 /** What a transaction charges once. The events of a subscription's first transaction may not name it yet: such a transaction asks for the subscription. */
 export async function askPaddleTransaction(deps: PaddleDeps, id: string, asking: Asking): Promise<StoreAnswer> {
