@@ -1,4 +1,4 @@
-import type { Db } from '../../store/connect.ts'
+import type { Db, Tx } from '../../store/connect.ts'
 import type { ClaimedJob } from './job.ts'
 
 // A claim lapses when its lease runs out and its worker has recorded nothing: the worker was killed or frozen, and the effect of the job may
@@ -11,10 +11,10 @@ export const UNRECORDED = 'the worker ended before the answer was recorded: the 
 
 /**
  * When the lapsed claim before this one began, on the environment's clock; null: there is none, or another worker has the job. It is told once:
- * whoever calls this records it, in the same transaction or before the effect.
+ * whoever calls this records it in the same transaction.
  */
-export async function takeLapse(db: Db, { kind, id, fence }: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string | null> {
-  const { rows } = await db.query<{ at: string }>({
+export async function takeLapse(tx: Tx, { kind, id, fence }: Pick<ClaimedJob, 'kind' | 'id' | 'fence'>): Promise<string | null> {
+  const { rows } = await tx.query<{ at: string }>({
     name: 'take-lapse',
     text: `with lapsed as materialized (
              select d.kind, d.id, d.lapsed_at + e.clock_offset as at

@@ -1,8 +1,10 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest'
+import type { ClaimedJob } from '../../domain/jobs/job.ts'
 import { noteUnbegun, takeLapse } from '../../domain/jobs/lapse.ts'
 import { releaseLeases, renewLeases } from '../../domain/jobs/lease.ts'
 import { type Batch, dispatchDue, type SweepOffer } from '../../domain/jobs/sweep.ts'
 import { takeBatch } from '../../domain/jobs/take-batch.ts'
+import { transaction } from '../../store/transaction.ts'
 import { dispatchAll } from '../harness/batches.ts'
 import { type EngineFixture, engineFixture } from '../harness/engine-fixture.ts'
 import { until } from '../harness/until.ts'
@@ -38,6 +40,7 @@ const expire = () =>
     `with b as (update batches set until = until - interval '1 hour')
      update due set lease_until = lease_until - interval '1 hour', batched_until = batched_until - interval '1 hour'`,
   )
+const taken = (claimed: ClaimedJob) => transaction(fixture.pool, tx => takeLapse(tx, claimed))
 const now = async () => (await fixture.pool.query<{ t: string }>('select environment_now($1)::text as t', [fixture.environment])).rows[0]!.t
 
 test('a claim whose lease ran out has lapsed: the next claim says so once, with the time at which the lease began', async () => {
@@ -47,15 +50,15 @@ test('a claim whose lease ran out has lapsed: the next claim says so once, with 
   const [first] = await claim()
   const to = await now()
   expect(first).not.toHaveProperty('hasLapsed')
-  expect(await takeLapse(fixture.pool, first!)).toBeNull()
+  expect(await taken(first!)).toBeNull()
   await expire()
   const [second] = await claim()
   expect(second).toMatchObject({ fence: 2, hasLapsed: true })
-  expect(await takeLapse(fixture.pool, first!)).toBeNull()
-  const lapsed = Date.parse((await takeLapse(fixture.pool, second!))!) + 3_600_000
+  expect(await taken(first!)).toBeNull()
+  const lapsed = Date.parse((await taken(second!))!) + 3_600_000
   expect(lapsed).toBeGreaterThanOrEqual(Math.floor(Date.parse(from) / 1000) * 1000)
   expect(lapsed).toBeLessThanOrEqual(Date.parse(to))
-  expect(await takeLapse(fixture.pool, second!)).toBeNull()
+  expect(await taken(second!)).toBeNull()
 })
 
 test('so has that of a job whose batch was taken, whether the next claim is of a batch or of a sweep', async () => {

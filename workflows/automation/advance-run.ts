@@ -2,11 +2,13 @@ import { cancelClaimed } from '../../domain/automation-runs/cancel.ts'
 import type { AutomationRun, LoadedRun, TimelineStep } from '../../domain/automation-runs/load.ts'
 import { nextStep, StepMismatch } from '../../domain/automation-runs/next-step.ts'
 import { parkRun, type Standing, standingOf } from '../../domain/automation-runs/park.ts'
-import { LeaseLost } from '../../domain/jobs/job.ts'
+import { type ClaimedJob, LeaseLost } from '../../domain/jobs/job.ts'
+import { takeLapse } from '../../domain/jobs/lapse.ts'
 import type { Pool } from '../../store/connect.ts'
+import { transaction } from '../../store/transaction.ts'
 import type { Outcome, Signals } from '../engine/handler.ts'
 import { performStep, type RunDeps } from './perform-step.ts'
-import { type DueStep, type RunProgress, recordLapsedStep, requireLease, type StepRecorder } from './record-step.ts'
+import { type DueStep, type RunProgress, recorderIn, recordLapsedStep, requireLease, type StepRecorder } from './record-step.ts'
 import { stepKindOf } from './steps/registry.ts'
 
 /** Cancels or parks a run whose automation is paused, or was set inactive or deleted. Null: the run may continue. */
@@ -17,12 +19,10 @@ export async function applyAutomationStatus(standing: Standing, run: AutomationR
   return null
 }
 
-/**
- * Executes a run step by step until it ends or waits. `lapsedAt`: a former executor has begun the next step then, and did not live to record that.
- */
-export async function advanceRun(loaded: LoadedRun, lapsedAt: string | null, deps: RunDeps): Promise<Outcome> {
+/** Executes a run step by step until it ends or waits. */
+export async function advanceRun(loaded: LoadedRun, claimed: ClaimedJob, deps: RunDeps): Promise<Outcome> {
   try {
-    return await performSteps(loaded, lapsedAt, deps)
+    return await performSteps(loaded, claimed, deps)
   } catch (error) {
     if (error instanceof LeaseLost) return { is: 'lost' }
     if (error instanceof StepMismatch) return failMismatched(loaded.run, deps.record, error)
@@ -36,11 +36,11 @@ async function failMismatched(run: AutomationRun, record: StepRecorder, { messag
   return ended === null ? { is: 'lost' } : { is: 'failed', why: message }
 }
 
-async function performSteps({ run, steps, timeline }: LoadedRun, lapsedAt: string | null, deps: RunDeps): Promise<Outcome> {
+async function performSteps({ run, steps, timeline }: LoadedRun, claimed: ClaimedJob, deps: RunDeps): Promise<Outcome> {
   const { record, at } = deps
   // The automation's status was read with the run. It is read again before each later effect.
   let isStatusFresh = true
-  let unrecordedAt = lapsedAt
+  let hasLapsed = claimed.hasLapsed === true
   for (let now = run.now; ; ) {
     const { next, exited } = nextStep(steps, timeline)
     if (!next) return endRun(run, record, exited ? 'exit' : null)
@@ -51,8 +51,9 @@ async function performSteps({ run, steps, timeline }: LoadedRun, lapsedAt: strin
       steps,
       context: { step, run, timeline, recorded, began: recorded?.started_at ?? now, now },
     })
-    if (unrecordedAt !== null && kind.by === 'effect') timeline[n] = await recordLapsedStep(dueStep(timeline[n]), unrecordedAt, record)
-    unrecordedAt = null
+    const lapsed = hasLapsed ? await recordLapse(dueStep(timeline[n]), kind.by === 'effect', claimed, deps) : null
+    if (lapsed) timeline[n] = lapsed
+    hasLapsed = false
     const due = dueStep(timeline[n])
     // An attempt begins with its turn: the wait for the turn is no part of its time, and what was not sent is no attempt.
     const progress =
@@ -69,6 +70,23 @@ async function performSteps({ run, steps, timeline }: LoadedRun, lapsedAt: strin
     now = progress.now
   }
 }
+
+/**
+ * Records the attempt of a former executor that did not live to record it; null: there is none. A step without an outward effect was not tried then: the
+ * lapse is forgotten, or a later step would take it for its own.
+ */
+const recordLapse = (
+  due: DueStep,
+  isOutward: boolean,
+  claimed: ClaimedJob,
+  { pool, transactions }: RunDeps,
+): Promise<TimelineStep | null> =>
+  transactions(due.context.run.environment, () =>
+    transaction(pool, async tx => {
+      const startedAt = await takeLapse(tx, claimed)
+      return startedAt === null || !isOutward ? null : recordLapsedStep(due, startedAt, recorderIn(tx))
+    }),
+  )
 
 /** Performs the step unless the run must stop before it. */
 async function stepUnlessStopped(due: DueStep, isStatusKnown: boolean, deps: RunDeps): Promise<RunProgress> {

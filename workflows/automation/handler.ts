@@ -1,7 +1,6 @@
 import { type ClaimedNumber, loadRuns } from '../../domain/automation-runs/load.ts'
 import { endRuns, recordSteps, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
-import { takeLapse } from '../../domain/jobs/lapse.ts'
 import { AUTOMATION_RUN_DUE } from '../../domain/jobs/wake-runs.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -76,8 +75,7 @@ export function automationHandler({
       if (!loaded) return { is: 'lost' }
       const stopped = await applyAutomationStatus(loaded.run, loaded.run, pool)
       if (stopped) return stopped
-      const lapsedAt = claimed.hasLapsed ? await takeLapse(pool, claimed) : null
-      return advanceRun(loaded, lapsedAt, { pool, deps, record, policy, at, signals, group, transactions, outgoing })
+      return advanceRun(loaded, claimed, { pool, deps, record, policy, at, signals, group, transactions, outgoing })
     },
   }
 }

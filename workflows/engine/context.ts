@@ -16,18 +16,11 @@ export type ContextOptions = {
   policies: Policies
   run: ClaimedRun
   recorded: RecordedStep[]
-  /** When the attempt of a former executor began that it did not live to record; null: there is none. */
-  lapsedAt: string | null
   signals: Signals
   at: AtCrashPoint
 }
 
-/** `lapse`: the former executor ended in the step at this index. */
-type Context = Omit<ContextOptions, 'recorded' | 'lapsedAt'> & {
-  cursor: StepCursor
-  records: RunRecords
-  lapse: { n: number; at: string } | null
-}
+type Context = Omit<ContextOptions, 'recorded'> & { cursor: StepCursor; records: RunRecords }
 
 /** `end`: ends the run after its workflow, with all its steps recorded. */
 export type OwnContext = RunContext & { end(): Promise<void> }
@@ -67,11 +60,11 @@ async function together<T>(context: Context, work: (steps: Transacting) => Promi
 
 /** One step with an outward effect: the effect first, then its record. */
 async function step<T>(context: Context, name: string, effect: (scope: StepScope) => Promise<T>, options: StepOptions<T>): Promise<T> {
-  const { pool, run, cursor, records, policies, signals, lapse, at } = context
+  const { pool, run, cursor, records, policies, signals, at } = context
   const { record, failing, withNext = false } = options
   const position = cursor.take(name)
   if (position.recorded?.status === 'succeeded') return position.recorded.result as T
-  if (position.n === lapse?.n) position.recorded = await records.lapse(position, lapse.at)
+  position.recorded = await records.withLapse(position)
   const policy = policies[options.policy ?? 'step']
   const attempt = beginStep(position, await now(pool, run.environment))
   try {
@@ -109,11 +102,10 @@ async function sleep({ run, cursor, records }: Context, name: string, seconds: n
 }
 
 /** What a workflow's `run` gets to see of its run. */
-export function runContext({ pool, policies, run, recorded, lapsedAt, signals, at }: ContextOptions): OwnContext {
+export function runContext({ pool, policies, run, recorded, signals, at }: ContextOptions): OwnContext {
   const cursor = stepCursor(run, recorded, signals)
   const records = runRecords(pool, run, signals)
-  const lapse = lapsedAt === null ? null : { n: recorded.filter(({ status }) => status === 'succeeded').length, at: lapsedAt }
-  const context: Context = { pool, policies, run, signals, at, cursor, records, lapse }
+  const context: Context = { pool, policies, run, signals, at, cursor, records }
   let hasEnded = false
   return {
     environment: run.environment,

@@ -1,5 +1,4 @@
 import { LeaseLost, lockFence } from '../../domain/jobs/job.ts'
-import { takeLapse } from '../../domain/jobs/lapse.ts'
 import { finishRun, recordedSteps } from '../../domain/jobs/record.ts'
 import { beginRun, type ClaimedRun, jobKindOf } from '../../domain/jobs/workflow-run.ts'
 import type { Pool } from '../../store/connect.ts'
@@ -38,8 +37,7 @@ type Execution = WorkflowDeps & { workflow: Workflow; run: ClaimedRun; signals: 
  */
 async function execute({ pool, policies, workflow, run, signals, at = NOWHERE }: Execution): Promise<Outcome> {
   try {
-    const lapsedAt = run.hasLapsed ? await takeLapse(pool, run) : null
-    const context = runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), lapsedAt, signals, at })
+    const context = runContext({ pool, policies, run, recorded: await recordedSteps(pool, run), signals, at })
     await workflow.run(context)
     at('before-end')
     await context.end()

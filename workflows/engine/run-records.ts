@@ -1,4 +1,5 @@
 import { LeaseLost, lockClaim, lockFence } from '../../domain/jobs/job.ts'
+import { takeLapse } from '../../domain/jobs/lapse.ts'
 import { areWritten, endRun, finishRun, type RecordedStep, type StepRecord, suspendRun, writeSteps } from '../../domain/jobs/record.ts'
 import type { ClaimedRun } from '../../domain/jobs/workflow-run.ts'
 import type { Pool, Tx } from '../../store/connect.ts'
@@ -21,12 +22,17 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
   let postponed: ((tx: Tx) => Promise<void>)[] = []
   // The steps that the transaction under way finishes: one statement writes them.
   let finished: StepRecord[] = []
+  // A former executor has begun the next step and did not live to record that. The first transaction forgets it with what it records.
+  let hasLapsed = run.hasLapsed === true
 
   /**
    * One transaction; with the record of an outward effect it is tried until the database answers. `now`: the time on the environment's
    * clock.
    */
-  async function transact<T>(work: (tx: Tx, now: string) => Promise<T>, isOutward = postponed.length > 0): Promise<T> {
+  async function transact<T>(
+    work: (tx: Tx, now: string, lapsedAt: string | null) => Promise<T>,
+    isOutward = postponed.length > 0,
+  ): Promise<T> {
     // What an earlier try has written, if its commit got no answer.
     let unanswered: { written: readonly StepRecord[]; result: T } | null = null
     const write = (isRepeat: boolean) =>
@@ -35,14 +41,16 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
         if (unanswered && (await areWritten(tx, run, unanswered.written))) return unanswered.result
         unanswered = null
         finished = []
+        const lapsedAt = hasLapsed ? await takeLapse(tx, run) : null
         for (const record of postponed) await record(tx)
-        const done = await work(tx, now)
+        const done = await work(tx, now, lapsedAt)
         if (finished.length > 0) await writeSteps(tx, run, finished)
         unanswered = { written: finished, result: done }
         return done
       })
     const result = await (isOutward ? signals.untilRecorded(write) : write(false))
     postponed = []
+    hasLapsed = false
     signals.effectRecorded()
     return result
   }
@@ -59,12 +67,16 @@ export function runRecords(pool: Pool, run: ClaimedRun, signals: Signals) {
       finished.push({ n, name, status: 'succeeded', result, attempts, startedAt })
     },
 
-    /** Records an attempt that its worker did not live to record. Gives the step's record. */
-    async lapse({ n, name, recorded }: StepPosition, startedAt: string): Promise<RecordedStep> {
-      const attempts = withLapse(recorded?.attempts ?? [], startedAt)
-      const step = { n, name, status: 'running' as const, result: recorded?.result ?? null, attempts }
-      await transact(tx => writeSteps(tx, run, [{ ...step, startedAt }]))
-      return { ...step, is_due: false }
+    /** The step's record, with the attempt that its worker did not live to record, if there is one. */
+    async withLapse({ n, name, recorded }: StepPosition): Promise<RecordedStep | undefined> {
+      if (!hasLapsed) return recorded
+      return transact(async (tx, _now, startedAt) => {
+        if (startedAt === null) return recorded
+        const attempts = withLapse(recorded?.attempts ?? [], startedAt)
+        const step = { n, name, status: 'running' as const, result: recorded?.result ?? null, attempts }
+        await writeSteps(tx, run, [{ ...step, startedAt }])
+        return { ...step, is_due: false }
+      })
     },
 
     /** Records a failed attempt and throws how the run continues. */
