@@ -3,15 +3,11 @@ import { foldLineage } from '../../domain/store-facts/fold.ts'
 import { tied } from '../../domain/store-facts/order.ts'
 import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
 import type { PeriodSaid } from '../../domain/store-facts/statement.ts'
-import { paid, period, permutations, trial } from './stories.ts'
+import { freeOnce as free, paid, period, permutations, trial } from './stories.ts'
 
 // A free period that the store discounts for this period alone: within a paid run it is a renewal that recurs for what its product cost before.
 
 const renewed: PeriodSaid = { isRenewal: true }
-/** As the App Store calls it: a free trial, also in the midst of a paid run. */
-const free = (from: number, to: number, rest: PeriodSaid = {}): PeriodSaid =>
-  paid(from, to, { price: '0', periodType: 'trial', isDiscountedOnce: true, ...renewed, ...rest })
-
 const folded = (...said: PeriodSaid[]) => {
   const statements = said.map((one, i) => tied(period(i, `t${i + 1}`, one)))
   const [whole, ...others] = [...permutations(statements)].map(order =>

@@ -51,6 +51,9 @@ export const paid = (from: number, to: number, rest: PeriodSaid = {}): PeriodSai
 export const trial = (from: number, to: number): PeriodSaid => paid(from, to, { price: '0', periodType: 'trial', ...bought })
 const bought: PeriodSaid = { isRenewal: false, isNewBuy: true }
 const renewed: PeriodSaid = { isRenewal: true }
+/** As the App Store calls it: a free trial, also in the midst of a paid run. */
+export const freeOnce = (from: number, to: number, rest: PeriodSaid = {}): PeriodSaid =>
+  paid(from, to, { price: '0', periodType: 'trial', isDiscountedOnce: true, ...renewed, ...rest })
 
 /** A notification of the App Store says a period and its renewal at the same time. */
 const told = (day: number, subject: string, said: PeriodSaid, about: RenewalSaid): Statement[] => [
@@ -164,6 +167,16 @@ export const STORIES: Story[] = [
       told(0, 't1', paid(0, 30, { product: 'y', price: '19.99', ...bought }), ON),
       told(5, 't1', paid(0, 30, { product: 'y', price: '19.99', ...bought }), { ...ON, nextProduct: 'm' }),
       told(30, 't2', paid(30, 60, { ...renewed, level: { is: 'downgrade' } }), ON),
+    ],
+  },
+  {
+    name: 'a free offer in the midst, cancelled and renewed',
+    notifications: [
+      told(0, 't1', paid(0, 30, bought), ON),
+      told(30, 't2', freeOnce(30, 60), ON),
+      told(35, 't2', freeOnce(30, 60), OFF),
+      told(36, 't2', freeOnce(30, 60), ON),
+      told(60, 't3', paid(60, 90, renewed), ON),
     ],
   },
   {
