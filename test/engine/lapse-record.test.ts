@@ -14,7 +14,7 @@ beforeAll(async () => {
 })
 afterAll(() => fixture.drop())
 
-const LAPSED = new Date('2026-01-02T03:04:05.000Z')
+const LAPSED = '2026-01-02T03:04:05Z'
 const handlerOf = (run: (context: RunContext) => Promise<void>) =>
   workflowHandlers([workflow('mail', run)], { pool: fixture.pool, policies: POLICIES })[0]!
 async function claim(id: number) {
@@ -27,7 +27,7 @@ async function lapsed(): Promise<number> {
   return run
 }
 const lapseOf = async (run: number) =>
-  (await fixture.pool.query<{ lapsed_at: Date | null }>('select lapsed_at from due where id = $1', [run])).rows[0]?.lapsed_at
+  (await fixture.pool.query<{ lapsed_at: string | null }>('select lapsed_at from due where id = $1', [run])).rows[0]?.lapsed_at
 
 test('the lapse is forgotten with its record, and not before', async () => {
   const run = await lapsed()
