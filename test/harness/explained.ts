@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { inject } from 'vitest'
 import type { Pool } from '../../store/connect.ts'
+import type { TestServer } from './database.ts'
 import { executeAll } from './superuser.ts'
 
 type Node = {
@@ -48,7 +49,7 @@ export type Worst = Map<string, Executed>
  * Makes every later connection to the database explain its statements, those within functions too, and keeps what they say since the last call of
  * `taken`. To be called before the pools connect.
  */
-export async function explainAll(pool: Pool): Promise<{ taken(): Worst; stop(): void }> {
+export async function explainAll(pool: Pool, server: TestServer): Promise<{ taken(): Worst; stop(): void }> {
   const client = await pool.connect()
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name')
   const settings = {
@@ -62,7 +63,7 @@ export async function explainAll(pool: Pool): Promise<{ taken(): Worst; stop(): 
     'auto_explain.log_parameter_max_length': 0,
   }
   await executeAll(
-    inject('superuser'),
+    inject(server).superuser,
     Object.entries(settings).map(([name, value]) => `alter database ${rows[0]!.name} set ${name} = '${value}'`),
   )
   // The settings are for later connections: this one must not be used again.

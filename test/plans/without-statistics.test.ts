@@ -21,7 +21,7 @@ let api: TestApi
 let call: ReturnType<typeof sandbox>
 let explained: Awaited<ReturnType<typeof explainAll>>
 beforeAll(async () => {
-  api = await startApi({ worker: true, leaseMs: 30_000, beforeConnecting: async pool => (explained = await explainAll(pool)) })
+  api = await startApi({ worker: true, leaseMs: 30_000, beforeConnecting: async pool => (explained = await explainAll(pool, 'embedded')) })
   call = sandbox(api)
   await fillEnvironment(api.pool, api.project.sandboxEnvironment)
 }, 120_000)
