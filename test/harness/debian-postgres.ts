@@ -1,6 +1,6 @@
 // The Postgres of the system's own package, which is older than the embedded one: its planner has other plans, and what the service says to
 // the database must be right on both.
-import { access, chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
+import { access, chmod, chown, mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { parseCLI, type TestProject } from 'vitest/node'
@@ -71,6 +71,9 @@ export default async function setup(project: TestProject): Promise<(() => Promis
   if (!(await isNeeded(project))) return
   const { folder, major } = await installed()
   const parent = await mkdtemp(join(tmpdir(), 'perennial-debian-'))
+  // The server runs under another account. Up to 15 it cannot start in a folder whose parents that account may not pass: it changes to the
+  // folder of its program and back.
+  await chmod(parent, 0o711)
   const cluster = join(parent, 'postgres')
   const account = await unprivilegedAccount(cluster)
   await createCluster(join(folder, 'initdb'), cluster, account)
