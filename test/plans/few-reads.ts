@@ -25,7 +25,12 @@ export function testReads(server: TestServer): void {
   let api: TestApi
   let explained: Awaited<ReturnType<typeof explainAll>>
   beforeAll(async () => {
-    api = await startApi({ server, worker: true, leaseMs: 30_000, beforeConnecting: async pool => (explained = await explainAll(pool, server)) })
+    api = await startApi({
+      server,
+      worker: true,
+      leaseMs: 30_000,
+      beforeConnecting: async pool => (explained = await explainAll(pool, server)),
+    })
     await fillWithWaitingJobs(api.pool, api.project.sandboxEnvironment)
   }, 300_000)
   afterAll(async () => {
