@@ -1,20 +1,23 @@
 import type { Pool } from '../../store/connect.ts'
 import { fillEnvironment } from './full-environment.ts'
 
-/** Numbers of the jobs that wait: those of the runs and deliveries that follow are higher. */
-const WAITING = 1_000_000
+/** So many jobs of each of two kinds wait. Their ids are those up to this number; runs and deliveries that exist have higher ones. */
+export const WAITING = 1_000_000
 const KINDS = [
   { kind: 'automation-run', table: 'automation_runs', destination: 'null' },
   { kind: 'delivery', table: 'deliveries', destination: `(select number from integrations where environment = $1 and id = 'int_1')` },
 ]
+/** Rows of every other table that grows with use. */
+const OTHERS = 5_000
 
-/** An environment of a long-used installation in which a million jobs wait, of each kind that has as many. Only their jobs exist. */
+/** An environment of a long-used installation in which a million jobs of a kind wait. Only their jobs exist. Nothing of it is explained. */
 export async function fillWithWaitingJobs(pool: Pool, environment: number): Promise<void> {
   for (const { table } of KINDS) await pool.query(`alter table ${table} alter column number restart with ${2 * WAITING}`)
-  await fillEnvironment(pool, environment)
+  await fillEnvironment(pool, environment, OTHERS)
   const client = await pool.connect()
   await client.query('set auto_explain.log_min_duration = -1')
   await client.query('set statement_timeout = 0')
+  // A table that is half empty takes twice as long to write. It is filled as it is in use again afterwards.
   await client.query('alter table due set (fillfactor = 100)')
   for (const { kind, destination } of KINDS)
     await client.query(
