@@ -63,7 +63,8 @@ async function createCluster(initdb: string, cluster: string, account: Account |
 
 async function isNeeded(project: TestProject): Promise<boolean> {
   const { filter } = parseCLI(['vitest', ...process.argv.slice(2)], { allowUnknownOptions: true })
-  const { testFiles } = await project.globTestFiles(filter)
+  // A filter may name a line.
+  const { testFiles } = await project.globTestFiles(filter.map(name => name.replace(/:\d+$/, '')))
   return testFiles.some(file => NEEDED_BY.test(file))
 }
 
