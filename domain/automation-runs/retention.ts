@@ -1,4 +1,5 @@
 import type { Db } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { addToLedgerHistory } from '../ledger-history/history.ts'
 import { automationsWithRuns, forgetUnsuccessful } from './run.ts'
@@ -15,8 +16,13 @@ with old as materialized (
       and finished_at < now() + e.clock_offset - make_interval(days => $1)
     order by created_at limit $2) r where $3::int is null or e.id = $3 limit $2
 ), locked as materialized (
-  select r.number from automation_runs r where r.number = any (array(select number from old)) and r.finished_at is not null
-  order by r.number for update skip locked
+  ${lockInOrder({
+    table: 'automation_runs',
+    key: 'number',
+    keys: 'array(select number from old)',
+    where: 'finished_at is not null',
+    strength: 'update skip locked',
+  })}
 ), gone as (
   delete from automation_runs r using locked l where r.number = l.number
   returning r.number, r.id, r.environment, r.automation_id, r.user_id, r.replay_of, r.status, r.reason, r.created_at

@@ -1,4 +1,5 @@
 import type { Db, Pool } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import { transaction } from '../../store/transaction.ts'
 import type { Environment } from '../environment.ts'
 import { addToLedgerHistory } from '../ledger-history/history.ts'
@@ -15,8 +16,13 @@ with old as materialized (
     select number from deliveries v where environment = e.id and ended_at < now() + e.clock_offset - make_interval(days => $1)
     order by ended_at limit $2) d where $3::int is null or e.id = $3 limit $2
 ), locked as materialized (
-  select d.number from deliveries d where d.number = any (array(select number from old)) and d.ended_at is not null and d.status in ('delivered', 'failed')
-  order by d.number for update skip locked
+  ${lockInOrder({
+    table: 'deliveries',
+    key: 'number',
+    keys: 'array(select number from old)',
+    where: "ended_at is not null and status in ('delivered', 'failed')",
+    strength: 'update skip locked',
+  })}
 ), deleted as (
   delete from deliveries d using locked l where d.number = l.number
   returning d.environment, d.id, d.integration, d.source, d.user_id, d.run_id, d.step_id, d.status, d.reason, d.attempts, d.created_at
@@ -54,7 +60,7 @@ with old as materialized (
       and not exists (select 1 from ordering_keys k where k.environment = s.environment and k.integration = s.number)
     order by deleted_at limit $2) i where $3::int is null or e.id = $3 limit $2
 ), locked as materialized (
-  select i.number from integrations i where i.number = any (array(select number from old)) order by i.number for update skip locked
+  ${lockInOrder({ table: 'integrations', key: 'number', keys: 'array(select number from old)', strength: 'update skip locked' })}
 )
 delete from integrations where number = any (array(select number from locked))`
 

@@ -1,4 +1,5 @@
 import type { Pool } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import { transaction } from '../../store/transaction.ts'
 import { announceJobs, type ClaimedJob, lockFence, lockFences, tryLockFence } from '../jobs/job.ts'
 import { suspendJobs } from '../jobs/sql.ts'
@@ -16,7 +17,7 @@ export const suspendDeliveries = (pool: Pool, claimed: readonly ClaimedJob[]): P
   transaction(pool, async tx => {
     await tx.query({
       name: 'lock-integrations-of-deliveries',
-      text: `select 1 from integrations where number = any ($1::int[]) order by number for key share`,
+      text: lockInOrder({ table: 'integrations', key: 'number', keys: '$1::int[]', strength: 'key share' }),
       values: [[...new Set(claimed.map(({ destination }) => destination))]],
     })
     const locked = [...(await lockFences(tx, DELIVERY_DUE, claimed))]

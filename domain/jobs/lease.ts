@@ -6,7 +6,10 @@ export type HeldLease = { kind: string; id: number; fence: number; unrecordedMs?
 
 const columns = (held: HeldLease[]) => [held.map(h => h.kind), held.map(h => h.id), held.map(h => h.fence)]
 const HELD = 'unnest($1::text[], $2::bigint[], $3::int[]) h(kind, id, fence)'
-const MATCHES = 'd.kind = h.kind and d.id = h.id and d.fence = h.fence'
+// One probe of the index for each: a join reads all jobs that wait, for their order or because it was planned while the table was empty.
+const leasedOf = (lock = '') => `cross join lateral (
+    select kind, id from due where kind = h.kind and id >= h.id and id <= h.id and fence = h.fence and lease_until is not null
+    order by id limit 1 ${lock}) d`
 
 /** By `kind:id`. `busy`: still held, but another transaction has locked the row. A job in neither set was lost, released or suspended. */
 export type Renewed = { renewed: Set<string>; busy: Set<string> }
@@ -17,8 +20,7 @@ export type Renewed = { renewed: Set<string>; busy: Set<string> }
 const RENEW = `
   with h as materialized (select * from ${HELD}),
   free as materialized (
-    select d.kind, d.id from due d join h on ${MATCHES}
-    where d.lease_until is not null for no key update of d skip locked
+    select d.kind, d.id from h ${leasedOf('for no key update skip locked')}
   ), renewed as (
     update due d set lease_until = greatest(d.lease_until, clock_timestamp() + make_interval(secs => $4::float8 / 1000)), batched_until = null
     from free
@@ -26,8 +28,8 @@ const RENEW = `
   )
   select kind, id, true as is_renewed from renewed
   union all
-  select d.kind, d.id, false from due d join h on ${MATCHES}
-  where d.lease_until is not null and (d.kind, d.id) not in (select kind, id from free)`
+  select d.kind, d.id, false from h ${leasedOf()}
+  where (d.kind, d.id) not in (select kind, id from free)`
 
 /** Heartbeat: renews the leases that are still held. */
 export async function renewLeases(db: Db, held: HeldLease[], leaseMs: number): Promise<Renewed> {
@@ -50,8 +52,8 @@ export async function releaseLeases(db: Db, held: HeldLease[]): Promise<void> {
   const { rows } = await db.query<{ kind: string }>(
     `with locked as materialized (
        select d.kind, d.id, h.unrecorded
-       from due d join unnest($1::text[], $2::bigint[], $3::int[], $4::float8[]) h(kind, id, fence, unrecorded) on ${MATCHES}
-       where d.lease_until is not null order by d.kind, d.id for no key update of d
+       from (select * from unnest($1::text[], $2::bigint[], $3::int[], $4::float8[]) h(kind, id, fence, unrecorded) order by kind, id) h
+         ${leasedOf('for no key update')}
      )
      update due d set lease_until = null, batched_until = null,
        lapsed_at = coalesce(d.lapsed_at, clock_timestamp() - make_interval(secs => l.unrecorded / 1000))

@@ -1,4 +1,5 @@
 import type { Db, Tx } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import { announceJobs, type ClaimedJob } from './job.ts'
 import { RECREATED_FENCE } from './sql.ts'
@@ -127,7 +128,7 @@ with old as materialized (
     select id from runs where environment = e.id and finished_at < now() + e.clock_offset - make_interval(days => $1)
     order by finished_at limit $2) r where $3::int is null or e.id = $3 limit $2
 ), locked as materialized (
-  select r.id from runs r where r.id = any (array(select id from old)) order by r.id for update skip locked
+  ${lockInOrder({ table: 'runs', key: 'id', keys: 'array(select id from old)', strength: 'update skip locked' })}
 )
 delete from runs where id = any (array(select id from locked))`
 

@@ -2,7 +2,7 @@ import type { Db } from '../../store/connect.ts'
 import { automationsWithRuns, UNFINISHED_RUN } from '../automation-runs/run.ts'
 import { OPEN_DELIVERY } from '../deliveries/delivery.ts'
 import type { Environment } from '../environment.ts'
-import { PRIORITIES } from '../jobs/groups.ts'
+import { GROUPS_OF_ENVIRONMENT, OF_GROUP } from '../jobs/groups.ts'
 import { OVERDUE_SECONDS } from '../jobs/job.ts'
 import { isWaiting } from '../jobs/sql.ts'
 import { outwardFrom, outwardTo } from '../ledger-history/compact.ts'
@@ -35,16 +35,18 @@ const countSql = (kind: LedgerKind, from: string, open: string) => `
 const RUNS = `(${automationsWithRuns('$1')}) a join automation_runs r using (automation_id)`
 
 // Whether runs and deliveries are overdue depends on their jobs: a run or delivery that waits has no due job, a paused run or a held delivery
-// has a job that is due later, and a job with a live lease is being executed.
+// has a job that is due later, and a job with a live lease is being executed. The jobs are read group by group: up to Postgres 17 a look for the
+// time alone reads the index entries of all jobs of the environment that wait.
 const overdueSql = (kind: LedgerKind, due: string, table: string, at: string, open: string) => `
-  select '${kind}' as kind, ${at} as at, t.id from due d join ${table} t on t.number = d.id
-  where '${kind}' = any ($4::text[]) and d.kind = '${due}' and d.priority in ${PRIORITIES} and d.environment = $1
-    and d.due_at < $5::timestamptz - make_interval(secs => $6)
-    and ${isWaiting('d')}
+  select '${kind}' as kind, ${at} as at, t.id from groups g cross join lateral (
+    select id, due_at from due d where ${OF_GROUP} and due_at < $5::timestamptz - make_interval(secs => $6) and ${isWaiting('d')}
+    order by due_at offset 0) d
+  cross join lateral (select * from ${table} where number = d.id limit 1) t
+  where '${kind}' = any ($4::text[]) and g.kind = '${due}'
     and t.environment = $1 and t.status in ${open} and t.created_at >= $2 and t.created_at < $3`
 
 const LEDGER = `
-with counted as (
+with recursive ${GROUPS_OF_ENVIRONMENT}, counted as (
     ${countSql('automation_runs', RUNS, UNFINISHED_RUN)}
     union all
     ${countSql('deliveries', 'deliveries', OPEN_DELIVERY)}

@@ -1,4 +1,5 @@
 import type { Tx } from '../../store/connect.ts'
+import { lockInOrder } from '../../store/lock-in-order.ts'
 import type { Environment } from '../environment.ts'
 import type { TransferPolicy } from '../projects/policies.ts'
 import { conflict } from '../refusal.ts'
@@ -180,7 +181,7 @@ export async function lockLineages(tx: Tx, environment: Environment, targets: Li
     const ids = [...new Set(found.map(({ id }) => id))]
     const { rows } = await tx.query<Lineage>({
       name: 'lock-lineages',
-      text: `select ${LINEAGE} from lineages where id = any($1::bigint[]) order by id for no key update`,
+      text: lockInOrder({ table: 'lineages', key: 'id', keys: '$1::bigint[]', columns: LINEAGE, strength: 'no key update' }),
       values: [ids],
     })
     const locked = new Map(rows.map(row => [row.id, row]))

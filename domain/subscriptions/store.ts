@@ -34,11 +34,13 @@ function nextDueAt(subscription: Subscription, now: number): number | null {
 
 /** Deletes the subscriptions of lineages that the users no longer own: transferred, or superseded by a purchase with another name. */
 const DROP = `
-with deleted as (
-  delete from subscriptions s where s.environment = $1 and s.user_id = any($2)
-    and not exists (select 1 from unnest($3::text[], $4::text[], $5::text[]) n(user_id, platform, lineage)
-      where n.user_id = s.user_id and n.platform = s.platform and n.lineage = s.lineage)
-  returning id
+with superseded as materialized (
+  select s.id from (select distinct id from unnest($2::text[]) u(id)) u
+    cross join lateral (select id, user_id, platform, lineage from subscriptions where environment = $1 and user_id = u.id offset 0) s
+  where not exists (select 1 from unnest($3::text[], $4::text[], $5::text[]) n(user_id, platform, lineage)
+    where n.user_id = s.user_id and n.platform = s.platform and n.lineage = s.lineage)
+), deleted as (
+  delete from subscriptions where id = any (array(select id from superseded)) returning id
 )
 ${deleteJobs(SUBSCRIPTION_DUE, 'any (array(select id from deleted))')}`
 

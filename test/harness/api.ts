@@ -32,7 +32,7 @@ import { admitsOf, type StoresSetup, storeClients } from '../../workflows/stores
 import type { LaneCounts } from '../../workflows/stores/lane/lane-deps.ts'
 import { storeVerifiers } from '../../workflows/stores/verifiers.ts'
 import { type Client, client } from './client.ts'
-import { freshDatabase } from './database.ts'
+import { freshDatabase, type TestServer } from './database.ts'
 import { testQueue } from './queue.ts'
 import type { TestS3 } from './s3.ts'
 
@@ -91,6 +91,7 @@ export function storesFor(out: Outgoing, reached: ReachStores = UNREACHED) {
 }
 
 export type TestApiOptions = {
+  server?: TestServer
   rateLimit?: RateLimit
   projectRateLimit?: RateLimit
   addressRateLimit?: RateLimit
@@ -175,7 +176,7 @@ async function startBeside(deps: Parameters<typeof listen>[0], folder: string) {
 
 /** Starts the API on its own database, in this process. Every response is validated against the description. */
 export async function startApi(options: TestApiOptions = {}): Promise<TestApi> {
-  const database = await freshDatabase()
+  const database = await freshDatabase(options.server)
   const { pool } = database
   await options.beforeConnecting?.(pool)
   const files = await mkdtemp(join(tmpdir(), 'perennial-files-'))

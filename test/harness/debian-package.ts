@@ -10,18 +10,31 @@ const answers = (command: string, ...args: string[]) =>
   )
 
 async function install(name: string): Promise<void> {
-  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' }
+  // A file of settings that the tests have written before stays as it is.
+  const env = { ...process.env, DEBIAN_FRONTEND: 'noninteractive', UCF_FORCE_CONFFOLD: '1' }
   await run('apt-get', ['-qq', 'update'], { env })
   await run('apt-get', ['-qq', 'install', '-y', '--no-install-recommends', name], { env })
 }
 
-/** For what does not come from npm: where `command` is missing, and this process is root, the package of the system is installed. */
-export async function requireCommand(command: string, packageName = command): Promise<void> {
-  if (await answers(command, '--version')) return
-  if (process.getuid?.() === 0 && (await answers('apt-get', '--version')))
+export type Requirement = {
+  /** As the error names it. */
+  what: string
+  packageName: string
+  isThere(): Promise<boolean>
+  beforeInstall?(): Promise<unknown>
+}
+
+/** For what does not come from npm: where it is missing, and this process is root, the package of the system is installed. */
+export async function requirePackage({ what, packageName, isThere, beforeInstall }: Requirement): Promise<void> {
+  if (await isThere()) return
+  if (process.getuid?.() === 0 && (await answers('apt-get', '--version'))) {
+    await beforeInstall?.()
     await install(packageName)
       .catch(() => install(packageName))
       .catch(() => {})
-  if (!(await answers(command, '--version')))
-    throw new Error(`the tests need ${command} on the PATH: install it (on Debian: apt-get install ${packageName})`)
+  }
+  if (!(await isThere())) throw new Error(`the tests need ${what}: install it (on Debian: apt-get install ${packageName})`)
 }
+
+export const requireCommand = (command: string, packageName = command): Promise<void> =>
+  requirePackage({ what: `${command} on the PATH`, packageName, isThere: () => answers(command, '--version') })

@@ -2,6 +2,7 @@
 import pg from 'pg'
 import { inject } from 'vitest'
 import type { Pool } from '../../store/connect.ts'
+import type { TestServer } from './database.ts'
 import { executeAll } from './superuser.ts'
 
 type Node = {
@@ -14,12 +15,17 @@ type Node = {
   'Rows Removed by Filter'?: number
   'Rows Removed by Index Recheck'?: number
   'Rows Removed by Join Filter'?: number
+  'Shared Hit Blocks'?: number
+  'Shared Read Blocks'?: number
   Plans?: Node[]
 }
 type Plan = { 'Query Text': string; Plan: Node }
 
-/** A statement as it was executed: how many rows its scans read, and its plan as a few lines. */
-export type Executed = { text: string; rows: number; plan: string }
+/**
+ * A statement as it was executed: how many rows its scans read, how many pages, and its plan as a few lines. The entries of an index that do not
+ * match a condition on its later columns are no rows, but they are in the pages.
+ */
+export type Executed = { text: string; rows: number; pages: number; plan: string }
 
 const READS = /Scan$/
 const readBy = (node: Node): number => {
@@ -27,10 +33,11 @@ const readBy = (node: Node): number => {
   const own = READS.test(node['Node Type']) && node['Relation Name'] ? each : (node['Rows Removed by Join Filter'] ?? 0)
   return own * (node['Actual Loops'] ?? 0)
 }
+const pagesOf = (node: Node): number => (node['Shared Hit Blocks'] ?? 0) + (node['Shared Read Blocks'] ?? 0)
 const sum = (node: Node): number => readBy(node) + (node.Plans ?? []).reduce((total, inner) => total + sum(inner), 0)
 const outline = (node: Node, depth = 0): string =>
   [
-    `${'  '.repeat(depth)}${node['Node Type']} ${node['Index Name'] ?? node['Relation Name'] ?? ''} ${readBy(node)} ${node['Index Cond'] ?? ''}`,
+    `${'  '.repeat(depth)}${node['Node Type']} ${node['Index Name'] ?? node['Relation Name'] ?? ''} ${readBy(node)} ${pagesOf(node)} ${node['Index Cond'] ?? ''}`,
     ...(node.Plans ?? []).map(inner => outline(inner, depth + 1)),
   ].join('\n')
 
@@ -41,14 +48,14 @@ const shapeOf = (text: string) =>
     .replaceAll(/(?<![$\w])\d+/g, '0')
     .trim()
 
-/** By statement of the service: the execution that read most. */
-export type Worst = Map<string, Executed>
+/** By statement of the service: the executions that read most rows, and most pages. */
+export type Worst = Map<string, { rows: Executed; pages: Executed }>
 
 /**
  * Makes every later connection to the database explain its statements, those within functions too, and keeps what they say since the last call of
  * `taken`. To be called before the pools connect.
  */
-export async function explainAll(pool: Pool): Promise<{ taken(): Worst; stop(): void }> {
+export async function explainAll(pool: Pool, server: TestServer): Promise<{ taken(): Worst; stop(): void }> {
   const client = await pool.connect()
   const { rows } = await client.query<{ name: string }>('select quote_ident(current_database()) as name')
   const settings = {
@@ -56,13 +63,14 @@ export async function explainAll(pool: Pool): Promise<{ taken(): Worst; stop(): 
     'auto_explain.log_min_duration': 0,
     'auto_explain.log_analyze': 'on',
     'auto_explain.log_timing': 'off',
+    'auto_explain.log_buffers': 'on',
     'auto_explain.log_nested_statements': 'on',
     'auto_explain.log_format': 'json',
     'auto_explain.log_level': 'notice',
     'auto_explain.log_parameter_max_length': 0,
   }
   await executeAll(
-    inject('superuser'),
+    inject(server).superuser,
     Object.entries(settings).map(([name, value]) => `alter database ${rows[0]!.name} set ${name} = '${value}'`),
   )
   // The settings are for later connections: this one must not be used again.
@@ -73,7 +81,15 @@ export async function explainAll(pool: Pool): Promise<{ taken(): Worst; stop(): 
     const text = shapes.get(query) ?? shapeOf(query)
     shapes.set(query, text)
     const rows = sum(plan)
-    if (!text.includes('pgboss.') && rows >= (worst.get(text)?.rows ?? 0)) worst.set(text, { text, rows, plan: outline(plan) })
+    if (text.includes('pgboss.')) return
+    const pages = pagesOf(plan)
+    const most = worst.get(text)
+    if (most && most.rows.rows >= rows && most.pages.pages >= pages) return
+    const executed = { text, rows, pages, plan: outline(plan) }
+    worst.set(text, {
+      rows: most && most.rows.rows > rows ? most.rows : executed,
+      pages: most && most.pages.pages > pages ? most.pages : executed,
+    })
   }
   const listen = (client: pg.Client) =>
     client.on('notice', ({ message }) => {

@@ -74,7 +74,7 @@ const statements = (grown: number) => [
    select 'delivery', number, environment, now() + interval '900 days', integration from deliveries where environment = $1 and status = 'pending'`,
   `insert into automations (environment, id, name, caption, status, version, created_at, updated_at)
    select $1, 'auto_' || n, 'Automation', 'Automation', 'active', 1, ${AGO}, ${AGO} from ${series(1_000)}`,
-  `insert into automation_versions (environment, automation_id, version, data) select $1, 'auto_' || n, 1, '{"initiators": [], "steps": []}' from ${series(1_000)}`,
+  `insert into automation_versions (environment, automation_id, version, data) select $1, 'auto_' || n, 1, '{"initiators": [], "actions": {}, "steps": []}' from ${series(1_000)}`,
   `insert into automation_initiators (environment, automation_id, event_name, from_offsets)
    select $1, 'auto_' || n, 'filler_' || n, array_fill(0::bigint, array[64]) from ${series(1_000)}`,
   `insert into automation_runs (environment, id, automation_id, version, user_id, event_id, event_name, happened_at, received_at, partition,

@@ -20,14 +20,18 @@ export async function executeAll(url: string, statements: string[]): Promise<voi
   }
 }
 
+const ROLES = 'alter role perennial createdb createrole'
 /** What tests do, and the product never does. */
 export const TEST_GRANTS = [
-  'alter role perennial createdb createrole',
+  ROLES,
   'grant pg_checkpoint to perennial',
   'grant set on parameter deadlock_timeout to perennial',
   'grant set on parameter auto_explain.log_min_duration to perennial',
   'grant set on parameter session_replication_role to perennial',
 ]
+
+/** The same for a server of that version: 14 grants nothing of it one by one. */
+export const grantsOf = (major: number): string[] => (major < 15 ? [ROLES, 'alter role perennial superuser'] : TEST_GRANTS)
 
 /** Executes statements as the superuser of the embedded server in `dataDir`; `url`: of the service's own role. */
 export const asSuperuser = async (dataDir: string, url: string, statements: string[]): Promise<void> =>

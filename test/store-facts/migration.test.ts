@@ -16,14 +16,14 @@ const STORES = 8
 const name = `test_${randomBytes(8).toString('hex')}`
 let pool: Pool
 beforeAll(async () => {
-  await executeAll(inject('postgres'), [`create database ${name}`])
-  const address = new URL(inject('postgres'))
+  await executeAll(inject('embedded').url, [`create database ${name}`])
+  const address = new URL(inject('embedded').url)
   address.pathname = `/${name}`
   pool = connect({ url: address.href, max: 2 })
 })
 afterAll(async () => {
   await pool.end()
-  await executeAll(inject('superuser'), [`drop database ${name} with (force)`])
+  await executeAll(inject('embedded').superuser, [`drop database ${name} with (force)`])
 })
 
 const PURCHASE = `

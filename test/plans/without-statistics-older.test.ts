@@ -1,0 +1,3 @@
+import { testReads } from './few-reads.ts'
+
+testReads('debian')
