@@ -24,7 +24,8 @@ export function item(n: number, users: string[]): EventInput {
   if (kind < 4) Object.assign(base, { platform, product_id: 'com.example.annual' })
   if (kind < 3) {
     const currency = n % 4 === 0 ? 'EUR' : 'USD'
-    const transaction = { transaction_id: `2000${n}`, original_transaction_id: `2000${k}`, transaction_date: happened_at }
+    // No transaction has the id of another user's lineage: to the service both would be about one subscription.
+    const transaction = { transaction_id: `3000${n}`, original_transaction_id: `2000${k}`, transaction_date: happened_at }
     // The event of a period states its end.
     if (kind < 2) Object.assign(transaction, { expires_at: new Date(Date.UTC(2027, 0, 1) + n * 37).toISOString() })
     Object.assign(base, { price: n % 3 === 0 ? '49.99' : '9.99', currency, transaction })

@@ -17,6 +17,14 @@ const columnValue = (traits: UserTraits, name: (typeof TRAIT_FIELDS)[number]) =>
   return typeof value === 'number' ? isoMicros(value) : value
 }
 
+const OF_BEGINNING = new Set<string>(['last_seen_at', 'created_at', 'is_seen_live'])
+/** What is told of a new user, beside the times that the creation sets. */
+export const TOLD_COLUMNS = TRAIT_FIELDS.filter(name => !OF_BEGINNING.has(name)).map(name => ({
+  name,
+  type: name === 'told_times' ? 'bigint[]' : columnType(name),
+  value: ({ user }: { user: UserTraits }) => (user.told_times.every(at => at === null) ? null : columnValue(user, name)),
+}))
+
 // The traits were read before the lock. Writes of properties and evaluations may have moved `last_seen_at` since then, and shown the user live. Lists
 // travel as texts: a list of lists could not be taken apart.
 const NEW_TRAITS: Record<string, string> = {

@@ -3,21 +3,21 @@ import { isUniqueViolation } from '../../store/failures.ts'
 import { transaction } from '../../store/transaction.ts'
 import { writeUsers } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
-import { type Entry, toEntry } from '../events/entry.ts'
+import type { Entry } from '../events/entry.ts'
 import type { EventInput, ItemError, ItemResult } from '../events/item.ts'
-import { type FoundUser, findTransactions, findUsers, type LookUp, lookUp } from '../events/look-up.ts'
-import { attributionOf, type UserTraits, updateLastSeen, updateOrigin, updateTraits } from '../events/traits.ts'
+import { findTransactions, type LookUp, lookUp } from '../events/look-up.ts'
+import type { UserTraits } from '../events/traits.ts'
 import { appendEntries } from '../events/write.ts'
 import { isScreenEvent } from '../facts/read-lives.ts'
 import { HISTORY_MS } from '../limits.ts'
 import { mark, markStored, markUnlocked, markViewers } from '../marks/mark.ts'
-import { claimNamed, type NamedUser } from '../purchases/claim-named.ts'
+import { claimNamed } from '../purchases/claim-named.ts'
 import { isFact } from '../subscriptions/posted.ts'
-import { micros } from '../time/instant.ts'
-import { moveBeginning } from '../users/beginning.ts'
-import { createIdentifiedUsers, lockUsers, type NewIdentity } from '../users/user.ts'
+import { lockUsers } from '../users/user.ts'
 import { ownersOfPosted } from './lineage-owners.ts'
+import { createNewUsers, nameNewcomers } from './new-users.ts'
 import { findDurations } from './period-end.ts'
+import { prepareEntries, type ToldItem } from './prepare-entries.ts'
 import { findUnmatched, ownersOfRefunded } from './unmatched-refunds.ts'
 import { type NewItem, validateItems } from './validate-items.ts'
 
@@ -59,41 +59,20 @@ export async function appendItems(
   const { results, repeats, newItems } = validateItems(items, found, durations)
   const fresh = await dropKnownTransactions(tx, environment, newItems, results, repeats)
   const told = fresh.map((one): ToldItem => ({ ...one, triggers: isTriggering(one.item, one.at, trigger, found) }))
-  const newUsers = await createNewUsers(tx, environment, told, found.now)
-
-  const changed = new Map<string, UserTraits>()
-  // Users whose facts change with what is first known of them.
-  const rooted = new Set<string>()
-  for (const user of updateBeginnings(told)) {
-    rooted.add(user.id)
-    changed.set(user.id, user)
-  }
-  const entries: Entry[] = []
-  const created = new Map<Entry, number>()
-  for (const { index, item, at, user, platform, transactionKey, triggers } of told) {
-    if (user) {
-      const attribution = attributionOf(user)
-      const [last, first] = [updateTraits(user, item, at), updateOrigin(user, item, at)]
-      const isSeenLater = updateLastSeen(user, at, found.now)
-      const isShown = isLive(item, triggers) && user.is_seen_live === false
-      if (isShown) user.is_seen_live = true
-      if (first === 'news' || attributionOf(user) !== attribution) rooted.add(user.id)
-      if (last !== 'nothing' || first !== 'nothing' || isSeenLater || isShown) changed.set(user.id, user)
-    }
-    const entry = toEntry(environment, { item, at, user: user?.id ?? null, platform, transactionKey, triggers })
-    if (user && isFact(entry)) entry.known = { country: user.country, app_version: user.app_version, locale: user.locale }
-    entries.push(entry)
-    created.set(entry, index)
-  }
+  const newcomers = nameNewcomers(told, found.now)
+  const prepared = prepareEntries(environment, told, found.now)
+  const newUsers = await createNewUsers(tx, environment, newcomers, found.now, prepared)
+  const entries = [...prepared.entries.values()]
   const unmatched = await findUnmatched(tx, environment, entries)
-  for (const [entry, index] of created)
+  for (const [index, entry] of prepared.entries)
     results[index] = { status: 'created', id: entry.id, triggers: entry.triggers, isUnmatched: unmatched.has(entry) }
   for (const [index, first] of repeats) {
     const result = results[first]
     results[index] = result && result.status !== 'rejected' ? { status: 'duplicate', id: result.id } : result
   }
-  await updateUsers(tx, environment, entries, changed)
-  await markChanged(tx, environment, entries, rooted)
+  const isNew = new Set(newUsers.map(({ id }) => id))
+  await updateUsers(tx, environment, entries, prepared.changed, isNew)
+  await markChanged(tx, environment, entries, prepared.rooted, isNew)
   await before(entries)
   await claimNamed(tx, environment, newUsers)
   if (entries.length > 0) await appendEntries(tx, environment, entries)
@@ -122,60 +101,20 @@ async function dropKnownTransactions(
   })
 }
 
-type ToldItem = NewItem & { triggers: boolean }
-
-/** Whether the event shows its user live: an app sent it, however late, or it acts. Everything else is history. */
-const isLive = ({ ofApp }: EventInput, triggers: boolean): boolean => triggers || ofApp !== undefined
-
-/** The times (µs) at which the item says that its user was there already: of the event, if that is history, and what the caller states. */
-function beginningsIn({ item, at, triggers }: ToldItem): number[] {
-  const stated = item.created_at === undefined ? [] : [micros(item.created_at)]
-  return isLive(item, triggers) ? stated : [at, ...stated]
-}
-
-/** Moves the beginnings of users back to the history in the batch, whatever is live in it and in whatever order; gives those whose beginning moved. */
-function updateBeginnings(told: ToldItem[]): Set<FoundUser> {
-  const moved = new Set<FoundUser>()
-  for (const one of told) {
-    if (!one.user) continue
-    for (const at of beginningsIn(one)) if (moveBeginning(one.user, at)) moved.add(one.user)
-  }
-  return moved
-}
-
-function newIdentity(identity: string, items: ToldItem[], now: number): NewIdentity {
-  const beginnings = items.flatMap(beginningsIn)
-  const history =
-    beginnings.length === 0 ? null : { first: Math.min(...beginnings), last: Math.min(now, Math.max(...items.map(({ at }) => at))) }
-  return { identity, history, isSeenLive: items.some(({ item, triggers }) => isLive(item, triggers)) }
-}
-
-/** Creates the users that do not exist yet, or finds those that a concurrent writer created first, and sets their ids. Gives those who are new. */
-async function createNewUsers(tx: Tx, environment: Environment, told: ToldItem[], now: number): Promise<NamedUser[]> {
-  const byUser = Map.groupBy(
-    told.filter(({ user }) => user?.id === ''),
-    ({ user }) => user!,
-  )
-  if (byUser.size === 0) return []
-  const made = new Map([...byUser].map(([user, items]) => [user, newIdentity(user.identity_id!, items, now)]))
-  const created = await createIdentifiedUsers(tx, environment, [...made.values()])
-  const existing = [...made.values()].flatMap(({ identity }) => (created.has(identity) ? [] : [identity]))
-  const found = await findUsers(tx, environment, 'identity_id', existing)
-  for (const [user, { identity, history, isSeenLive }] of made) {
-    const last_seen_at = isSeenLive ? now : (history?.last ?? now)
-    Object.assign(user, found.get(identity) ?? { id: created.get(identity), last_seen_at, is_seen_live: isSeenLive })
-  }
-  return [...created].map(([identity, id]) => ({ id, identity }))
-}
-
 const viewsOf = (entries: Entry[]) => entries.filter(({ user, item }) => user !== null && isScreenEvent(item.event_name))
 
 /**
- * Marks the users whose facts the entries change; their rows are locked. What is stored with the customer follows from the posted facts, too, and is
- * folded with them: several events of a user are folded once.
+ * Marks the users whose facts the entries change; their rows are locked. New users are marked already. What is stored with the customer follows
+ * from the posted facts, too, and is folded with them: several events of a user are folded once.
  */
-async function markChanged(tx: Tx, environment: Environment, entries: Entry[], rooted: Set<string>): Promise<void> {
-  const posted = new Set(entries.filter(isFact).map(entry => entry.user!))
+async function markChanged(
+  tx: Tx,
+  environment: Environment,
+  entries: Entry[],
+  rooted: Set<string>,
+  isNew: ReadonlySet<string>,
+): Promise<void> {
+  const posted = new Set(entries.filter(entry => isFact(entry) && !isNew.has(entry.user!)).map(entry => entry.user!))
   // Once the users of the entries are locked: until then a purchase may pass from one of them to another user.
   const owners = (await ownersOfRefunded(tx, environment, entries)).filter(user => !posted.has(user))
   if (owners.length > 0) await lockUsers(tx, environment, [], owners)
@@ -189,10 +128,16 @@ async function markChanged(tx: Tx, environment: Environment, entries: Entry[], r
   await markViewers(tx, environment, seen)
 }
 
-/** Locks the users whom the entries concern and writes their new traits. */
-async function updateUsers(tx: Tx, environment: Environment, entries: Entry[], changed: Map<string, UserTraits>): Promise<void> {
+/** Locks the users whom the entries concern and writes their new traits. Nobody else can see a new user. */
+async function updateUsers(
+  tx: Tx,
+  environment: Environment,
+  entries: Entry[],
+  changed: Map<string, UserTraits>,
+  isNew: ReadonlySet<string>,
+): Promise<void> {
   const concerned = [...entries.filter(isFact), ...viewsOf(entries)].map(entry => entry.user!)
-  const users = [...changed.keys(), ...concerned]
+  const users = [...changed.keys(), ...concerned].filter(user => !isNew.has(user))
   if (users.length === 0) return
   await lockUsers(tx, environment, users)
   await writeUsers(tx, environment, changed)

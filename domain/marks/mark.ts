@@ -86,9 +86,12 @@ export async function markViewers(tx: Tx, environment: Environment, seen: { user
   if (rowCount) announceMarks(tx, environment)
 }
 
-/** Part of a statement that inserts users: marks the rows of `inserted`, which returns their environment and number. */
-export const markInserted = (inserted: string) => `insert into stale_users (environment, user_no)
-  select environment, no from ${inserted} order by no on conflict do nothing`
+/**
+ * Part of a statement that inserts users: marks the rows of `inserted`, which returns their environment and number. `isStored`: for whom also what is
+ * stored with the customer is out of date.
+ */
+export const markInserted = (inserted: string, isStored = 'false') => `insert into stale_users (environment, user_no, sums)
+  select environment, no, ${isStored} from ${inserted} order by no on conflict do nothing`
 
 /**
  * Part of `with recursive`: a row of `marked` for each environment in which users are marked, and one with null. From one environment to the next

@@ -1,4 +1,5 @@
 import { LOCK } from '../../store/advisory-locks.ts'
+import { arrayOf } from '../../store/array-literal.ts'
 import type { Db, Tx } from '../../store/connect.ts'
 import { userId } from '../../store/ids.ts'
 import type { Environment } from '../environment.ts'
@@ -91,35 +92,54 @@ async function insertUser(tx: Tx, environment: Environment, { id, createdAt, isS
 
 /**
  * A user for an identity. `history`: the first and the last time (µs) of what is recorded of the past with the user; null: the user begins now.
- * `isSeenLive`: shown by an app, or by something that acts.
+ * `isSeenLive`: shown by an app, or by something that acts. `id`: of the user, if the caller has made it. `isPosted`: facts of the user are posted in the
+ * same transaction.
  */
-export type NewIdentity = { identity: string; history: { first: number; last: number } | null; isSeenLive: boolean }
+export type NewIdentity = {
+  identity: string
+  history: { first: number; last: number } | null
+  isSeenLive: boolean
+  id?: string
+  isPosted?: boolean
+}
+
+/** A further column of new users. `value`: as a text. */
+export type NewUserColumn<T> = { name: string; type: string; value: (user: T) => string | null }
 
 /**
- * Creates a user for each identity that has none yet, and links the two: identity -> id of the user. An identity that a concurrent writer
+ * Creates a user for each identity that has none yet, with the further columns, and links the two: identity -> id of the user. An identity that a concurrent writer
  * linked first is not in the result. Rows are inserted in the order of their identities, so two batches with the same new identities
  * cannot wait for each other in a circle.
  */
-export async function createIdentifiedUsers(tx: Tx, environment: Environment, identities: NewIdentity[]): Promise<Map<string, string>> {
+export async function createIdentifiedUsers<T extends NewIdentity>(
+  tx: Tx,
+  environment: Environment,
+  identities: T[],
+  columns: readonly NewUserColumn<T>[] = [],
+): Promise<Map<string, string>> {
   await lockCreationShared(tx, environment)
-  const sorted = identities.toSorted((a, b) => (a.identity < b.identity ? -1 : 1))
+  const sorted = identities.map(one => ({ ...one, id: one.id ?? userId() })).sort((a, b) => (a.identity < b.identity ? -1 : 1))
   const times = (of: 'first' | 'last') => sorted.map(({ history }) => history && isoMicros(history[of]))
+  const further = (of: (column: NewUserColumn<T>, i: number) => string) => columns.map((column, i) => `, ${of(column, i)}`).join('')
   const { rows } = await tx.query<{ id: string; identity_id: string }>(
     `with inserted as (
-       insert into users (environment, id, created_at, last_seen_at, recorded_at, is_seen_live, identity_id)
+       insert into users (environment, id, created_at, last_seen_at, recorded_at, is_seen_live, identity_id${further(({ name }) => name)})
        select $1, u.id, least(u.first, t), case when u.is_seen_live then t else least(u.last, t) end, case when u.first < t then t end, u.is_seen_live, u.identity_id
-       from environment_now($1) t, unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::boolean[])
-         with ordinality u(id, identity_id, first, last, is_seen_live, n) order by n
+         ${further(({ name, type }) => `u.${name}::${type}`)}
+       from environment_now($1) t, unnest($2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::boolean[]${further((_, i) => `$${i + 8}::text[]`)})
+         with ordinality u(id, identity_id, first, last, is_seen_live${further(({ name }) => name)}, n) order by n
        on conflict (environment, identity_id) where identity_id is not null do nothing returning environment, no, id, identity_id
-     ), marked as (${markInserted('inserted')})
+     ), marked as (${markInserted('inserted', 'id = any ($7::text[])')})
      select id, identity_id from inserted`,
     [
       environment,
-      sorted.map(() => userId()),
+      sorted.map(({ id }) => id),
       sorted.map(({ identity }) => identity),
       times('first'),
       times('last'),
       sorted.map(({ isSeenLive }) => isSeenLive),
+      sorted.filter(({ isPosted }) => isPosted).map(({ id }) => id),
+      ...columns.map(({ value }) => arrayOf(sorted, value)),
     ],
   )
   announceMarks(tx, environment)
