@@ -6,7 +6,7 @@ import type { PostedFact } from './posted.ts'
 import { byItem } from './posted-items.ts'
 import { type PostedPeriod, postedPeriods } from './posted-periods.ts'
 import { recordedAt, TARGET_PLATFORM } from './purchase.ts'
-import { periodOf } from './recorded.ts'
+import { periodOf, type RecordedPeriod } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
 
 /** One subscription of one user, from purchases and posted events. */
@@ -26,9 +26,7 @@ export type Subscription<P extends FoldedPurchase = FoldedPurchase> = {
 }
 
 /** A period of a purchase or of a posted event. Both are part of the run, but only a purchase emits events. */
-export type KnownPeriod<P extends FoldedPurchase = FoldedPurchase> =
-  | (Period & { purchase: P; fact: null })
-  | (PostedPeriod & { purchase: null })
+export type KnownPeriod<P extends FoldedPurchase = FoldedPurchase> = RecordedPeriod<P> | PostedPeriod
 
 type Sources<P> = { user: string; platform: string; lineage: string; purchases: P[]; posted: PostedFact[] }
 
@@ -59,11 +57,11 @@ const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? n
 function* subscriptionOf<P extends FoldedPurchase>({ purchases, posted, ...name }: Sources<P>): Stepwise<Subscription<P> | null> {
   const periods: KnownPeriod<P>[] = []
   for (const purchase of purchases) {
-    periods.push({ ...periodOf(purchase), fact: null })
+    periods.push(periodOf(purchase))
     yield
   }
   for (const period of postedPeriods(posted)) {
-    periods.push({ ...period, purchase: null })
+    periods.push(period)
     yield
   }
   periods.sort(inOrder)

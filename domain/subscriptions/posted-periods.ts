@@ -8,6 +8,7 @@ import { REFUND_FACTS } from './posted-price.ts'
  */
 export type PostedPeriod = Period & {
   fact: PostedFact
+  purchase: null
   transaction: string | null
   amount: bigint | null
   givenUpAt: number | null
@@ -90,6 +91,7 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
     .filter(beginsPeriod)
     .map(fact => ({
       fact,
+      purchase: null,
       begins: fact.begins,
       expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
       trial: isTrial(fact),

@@ -112,7 +112,9 @@ export const POSTED_COLUMNS = `${OWNER_OF('e')} as user_id, e.platform, ${LINEAG
   abs(${POSTED_PRICE})::text as amount, ${epoch('e.received_at')} as recorded, e.id`
 
 export type PostedRow = Omit<PostedFact, 'amount'> & { amount: string | null }
-export const postedFact = <Row extends PostedRow>(row: Row) => ({ ...row, amount: row.amount === null ? null : scaled(row.amount, 6) })
+/** In place: a user may have tens of thousands of rows. */
+export const postedFact = <Row extends PostedRow>(row: Row) =>
+  Object.assign(row, { amount: row.amount === null ? null : scaled(row.amount, 6) })
 
 /** The posted events about the users' subscriptions, without those that a recorded purchase supersedes. */
 export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<PostedFact[]> {
