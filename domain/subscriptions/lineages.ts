@@ -4,7 +4,7 @@ import type { FoldedPurchase } from './folded-purchase.ts'
 import type { Period } from './period.ts'
 import type { PostedFact } from './posted.ts'
 import { byItem } from './posted-items.ts'
-import { type PostedPeriod, postedPeriods } from './posted-periods.ts'
+import { type PostedPeriod, postedPeriodsInSteps } from './posted-periods.ts'
 import { recordedAt, TARGET_PLATFORM } from './purchase.ts'
 import { periodOf, type RecordedPeriod } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
@@ -60,10 +60,7 @@ function* subscriptionOf<P extends FoldedPurchase>({ purchases, posted, ...name 
     periods.push(periodOf(purchase))
     yield
   }
-  for (const period of postedPeriods(posted)) {
-    periods.push(period)
-    yield
-  }
+  for (const period of yield* postedPeriodsInSteps(posted)) periods.push(period)
   periods.sort(inOrder)
   const last = periods.at(-1)
   if (!last) return null
