@@ -4,7 +4,7 @@ import { CHANGE_CAUSE, type ChangeSide, type Facts, SUBSCRIPTION_STATE, TRANSACT
 type ColumnValue = number | bigint | string | null
 /** The numbers that stand for a fact's texts: of words, and of subscriptions of the user. */
 export type Numbers = { word(text: string | null): number; subscription(key: string | null): number | null }
-type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => ColumnValue, isWord?: true]
+export type Column<T> = [name: string, type: string, value: (row: T, numbers: Numbers) => ColumnValue, isWord?: true]
 
 const plain =
   (type: string) =>

@@ -1,7 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { flatMapInSteps, inSteps } from '../in-steps.ts'
-import { addTexts, CHANGE_COLUMNS, contentOf, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
+import { addTexts, CHANGE_COLUMNS, type Column, contentOf, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
 import type { Facts } from './rows.ts'
 import { changeTable, type FactRow, type Stored, transactionTable, userTable } from './tables.ts'
 import { findWords } from './words.ts'
@@ -35,6 +35,21 @@ async function differenceOf(stored: Stored[], wanted: FactRow[]): Promise<Differ
   return { buried: [...left.values()].flat(), added }
 }
 
+/** A row as the fold wants it. Its content is made where it is asked for: of a first fold while the database writes the rows before it. */
+class WantedRow<T> implements FactRow {
+  readonly no: number
+  readonly #make: readonly [Column<T>[], T, Numbers]
+  #content: string | null = null
+  constructor(no: number, columns: Column<T>[], row: T, numbers: Numbers) {
+    this.no = no
+    this.#make = [columns, row, numbers]
+  }
+  get content(): string {
+    this.#content ??= contentOf(...this.#make)
+    return this.#content
+  }
+}
+
 type Wanted = { users: FactRow[]; transactions: FactRow[]; changes: FactRow[] }
 
 async function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscriptions: Map<string, number>): Promise<Wanted> {
@@ -46,14 +61,14 @@ async function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscripti
       word: text => (text === null || text === '' ? UNKNOWN_WORD : (words.get(text) ?? NEW_WORD)),
       subscription: key => (key === null ? null : (subscriptions.get(`${no}|${key}`) ?? 0)),
     }
-    wanted.users.push({ no, content: contentOf(USER_COLUMNS, facts.user, numbers) })
+    wanted.users.push(new WantedRow(no, USER_COLUMNS, facts.user, numbers))
     for (const row of facts.transactions) {
-      wanted.transactions.push({ no, content: contentOf(TRANSACTION_COLUMNS, row, numbers) })
+      wanted.transactions.push(new WantedRow(no, TRANSACTION_COLUMNS, row, numbers))
       const pause = step(1)
       if (pause) await pause
     }
     for (const row of facts.changes) {
-      wanted.changes.push({ no, content: contentOf(CHANGE_COLUMNS, row, numbers) })
+      wanted.changes.push(new WantedRow(no, CHANGE_COLUMNS, row, numbers))
       const pause = step(1)
       if (pause) await pause
     }

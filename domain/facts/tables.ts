@@ -13,7 +13,7 @@ export const FACT_TABLES: readonly StoredTable[] = [
 ]
 
 /** Of one statement: a user with a long history has tens of thousands. */
-const ROWS_AT_ONCE = 2_000
+const ROWS_AT_ONCE = 1_000
 
 type Columns = readonly (readonly [name: string, type: string, ...unknown[]])[]
 /** `no`: of its user. `content`: the other columns, as Postgres shows and reads a row: quicker to compare and to write than one by one. */
