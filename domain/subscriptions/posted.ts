@@ -3,6 +3,7 @@ import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
+import { flatMapInSteps } from '../in-steps.ts'
 import { POSTED_PRICE, REFUND_FACTS } from './posted-price.ts'
 
 /** A posted catalogue event about a subscription; times in ms. `user_id`: who has its lineage. */
@@ -124,5 +125,5 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
            from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', SUBSCRIPTION_FACTS)} e where ${NOT_SUPERSEDED}`,
     values: [environment, users],
   })
-  return rows.map(postedFact)
+  return flatMapInSteps(rows, postedFact)
 }
