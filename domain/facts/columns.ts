@@ -17,7 +17,7 @@ const wordOf = <T>(name: string, text: (row: T) => string | null): Column<T> => 
 const word = <T extends object>(name: keyof T & string) => wordOf<T>(name, row => row[name] as string | null)
 
 /** A text of a row, as Postgres reads it. */
-export const quoted = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
+export const quotedText = (text: string): string => `"${text.replace(/["\\]/g, '\\$&')}"`
 
 type User = Facts['user']
 export const USER_COLUMNS: Column<User>[] = [
@@ -46,7 +46,7 @@ export const TRANSACTION_COLUMNS: Column<Transaction>[] = [
   small('renewal'),
   small('firsts'),
   ...(['created', 'first_trial_or_paid', 'first_paid', 'recorded', 'purchase'] as const).map(name => bigint<Transaction>(name)),
-  ['event', 'text', ({ event }) => (event === null ? null : quoted(event))],
+  ['event', 'text', ({ event }) => (event === null ? null : quotedText(event))],
 ]
 
 type Change = Facts['changes'][number]

@@ -1,6 +1,6 @@
 import { flatMapInSteps } from '../in-steps.ts'
 import type { Subscription } from '../subscriptions/lineages.ts'
-import { type Anchors, anchorsOf, isPaid, type Relation, relationsOf } from './anchors.ts'
+import { type Anchors, anchorsOf, isPaid, relationsOf, type TransactionRelation } from './anchors.ts'
 import { changesOf } from './changes.ts'
 import { type Life, type Origin, subscriptionsOfLife } from './life.ts'
 import { furtherParts, statedParts } from './refunds.ts'
@@ -45,7 +45,7 @@ async function changesOfAll(subscriptions: Subscription[], attribution: Attribut
   return changes.flat()
 }
 
-type OfUser = Relation & { attribution: Attribution; anchors: Anchors }
+type OfUser = TransactionRelation & { attribution: Attribution; anchors: Anchors }
 
 function factOf(transaction: Transaction, screen: string | null, { firsts, paidBefore, attribution, anchors }: OfUser): TransactionFact {
   const { kind, at, source, isLoyal, period, convertedAt, cancelledAt, refunds } = transaction

@@ -2,7 +2,7 @@ import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { inSteps } from '../in-steps.ts'
-import { CHANGE_COLUMNS, quoted, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
+import { CHANGE_COLUMNS, quotedText, TRANSACTION_COLUMNS, USER_COLUMNS, wordColumns } from './columns.ts'
 
 /** `key`: names a row within its environment and generation. `words`: the columns with the number of a word. */
 export type StoredTable = { name: string; key: string; isTombstone: string; words: string[] }
@@ -36,7 +36,7 @@ async function withContent<R extends StoredValues>(columns: Columns, rows: R[]):
   const step = inSteps()
   for (const row of rows) {
     const values = row.content.slice(1, -1)
-    row.content = hasText ? `${values},${row.text === null ? '' : quoted(row.text)}` : values
+    row.content = hasText ? `${values},${row.text === null ? '' : quotedText(row.text)}` : values
     const pause = step(1)
     if (pause) await pause
   }

@@ -1,7 +1,7 @@
 import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { flatMapStepwise, stepwise } from '../in-steps.ts'
-import { columnsOf, type Derived, derivedInSteps } from '../subscriptions/derived.ts'
+import { type Derived, derivedColumns, derivedInSteps } from '../subscriptions/derived.ts'
 import type { HistoryPurchase } from '../subscriptions/folded-purchase.ts'
 import type { Emission } from './emit.ts'
 
@@ -32,7 +32,7 @@ export async function storeDerived(tx: Tx, purchases: HistoryPurchase[], emissio
   const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
   const creditTold = (id: number) => of.get(id)?.find(e => e.creditTold !== undefined)?.creditTold ?? null
   const takenBackTold = (id: number) => of.get(id)?.find(e => e.takenBackTold !== undefined)?.takenBackTold ?? null
-  for (const { columns, rows } of columnsOf(changed)) {
+  for (const { columns, rows } of derivedColumns(changed)) {
     const told = [emitted, refundTold, takenBackTold, creditTold].map(column => arrayOf(rows, ({ id }) => column(id)))
     await tx.query({ name: 'derive-purchases', text: DERIVE, values: [...columns, ...told] })
   }

@@ -38,7 +38,7 @@ const timeSql = (ms: number) => (Number.isFinite(ms) ? new Date(ms).toISOString(
 const ROWS_AT_ONCE = 2_000
 
 /** What is to be written, some at a time: the rows, and their columns in the order of `Derived`. */
-export function* columnsOf<D extends Derived>(all: D[]): Generator<{ columns: (string | null)[]; rows: D[] }> {
+export function* derivedColumns<D extends Derived>(all: D[]): Generator<{ columns: (string | null)[]; rows: D[] }> {
   for (let from = 0; from < all.length; from += ROWS_AT_ONCE) {
     const rows = all.slice(from, from + ROWS_AT_ONCE)
     const columns = [
@@ -59,7 +59,7 @@ export async function storeAccess(tx: Tx, purchases: FoldedPurchase[]): Promise<
   const refunded = new Set(purchases.flatMap(({ lineage, posted_back }) => (posted_back.length > 0 ? [lineage] : [])))
   if (refunded.size === 0) return
   const all = await stepwise(derivedInSteps(purchases.filter(({ lineage }) => refunded.has(lineage))))
-  for (const { columns } of columnsOf(all))
+  for (const { columns } of derivedColumns(all))
     await tx.query({
       name: 'store-access',
       text: `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last

@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import { type Stepwise, stepwise, withoutPauses } from '../../domain/in-steps.ts'
 import { untoldInSteps } from '../../domain/purchases/untold.ts'
-import { columnsOf, derivedInSteps } from '../../domain/subscriptions/derived.ts'
+import { derivedColumns, derivedInSteps } from '../../domain/subscriptions/derived.ts'
 import { subscriptionsOf } from '../../domain/subscriptions/lineages.ts'
 import type { PurchaseRow } from '../../domain/subscriptions/purchase.ts'
 
@@ -64,5 +64,5 @@ test('the refunds that the log lacks are told, each once', () => {
 
 test('changed purchases are written by statements of at most 2,000 rows', () => {
   const derived = withoutPauses(derivedInSteps(lineageOf(4_500)))
-  expect([...columnsOf(derived)].map(({ rows }) => rows.length)).toEqual([2_000, 2_000, 500])
+  expect([...derivedColumns(derived)].map(({ rows }) => rows.length)).toEqual([2_000, 2_000, 500])
 })
