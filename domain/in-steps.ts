@@ -27,6 +27,16 @@ export async function flatMapInSteps<T, R>(items: readonly T[], of: (item: T) =>
 /** A computation that yields after each item. */
 export type Stepwise<R> = Generator<void, R>
 
+/** `flatMap`, as a part of such a computation. */
+export function* flatMapStepwise<T, R>(items: Iterable<T>, of: (item: T) => readonly R[]): Stepwise<R[]> {
+  const found: R[] = []
+  for (const item of items) {
+    found.push(...of(item))
+    yield
+  }
+  return found
+}
+
 /** Its result, without a pause. */
 export function withoutPauses<R>(computation: Stepwise<R>): R {
   for (;;) {

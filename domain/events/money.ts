@@ -33,11 +33,23 @@ export function proceedsRates(replaced: Partial<Record<Platform, string>>): Proc
   return { iOS: sharesOf('iOS'), Android: sharesOf('Android'), Stripe: sharesOf('Stripe'), Paddle: sharesOf('Paddle') }
 }
 
-/** The amount × the platform's default share, in the amount's currency. `recurring`: the amount is that of a subscription. */
-export function defaultProceeds(price: string, platform: string | null, recurring: boolean, loyal = false): string {
-  const shares = platform && platform in DEFAULT_SHARES ? DEFAULT_SHARES[platform as Platform] : always('1')
-  return times(price, !recurring ? shares.oneTime : loyal ? shares.loyal : shares.recurring)
+const WHOLE = always('1')
+
+function defaultShare(platform: string | null, recurring: boolean, loyal: boolean): string {
+  const shares = platform && platform in DEFAULT_SHARES ? DEFAULT_SHARES[platform as Platform] : WHOLE
+  return !recurring ? shares.oneTime : loyal ? shares.loyal : shares.recurring
 }
+
+/** The amount × the platform's default share, in the amount's currency. `recurring`: the amount is that of a subscription. */
+export const defaultProceeds = (price: string, platform: string | null, recurring: boolean, loyal = false): string =>
+  times(price, defaultShare(platform, recurring, loyal))
+
+/** Whether proceeds equal `defaultProceeds`, without the text of those: a fold asks for each payment. */
+export const areDefaultProceeds = (
+  proceeds: string,
+  price: string,
+  { platform, recurring, loyal }: { platform: string | null; recurring: boolean; loyal: boolean },
+): boolean => scaled(proceeds, PLACES) === product(price, defaultShare(platform, recurring, loyal))
 
 const CURRENCIES = new Set(Intl.supportedValuesOf('currency'))
 
@@ -58,20 +70,28 @@ export const negated = (amount: string): string => (amount.startsWith('-') ? amo
 
 const PLACES = 6
 
+/** Of 10^-places, at least six, to millionths: further digits are rounded half away from zero. */
+function rounded(value: bigint, places: number): bigint {
+  const cut = 10n ** BigInt(places - PLACES)
+  return value < 0n ? -((-value + cut / 2n) / cut) : (value + cut / 2n) / cut
+}
+
 /** The inverse of `scaled`, with at most six places: further digits are rounded half away from zero. */
 export function unscaled(value: bigint, places: number): string {
-  const size = value < 0n ? -value : value
-  const cut = 10n ** BigInt(places - PLACES)
-  const digits = ((size + cut / 2n) / cut).toString().padStart(PLACES + 1, '0')
+  const size = rounded(value < 0n ? -value : value, places)
+  const digits = size.toString().padStart(PLACES + 1, '0')
   const text = decimal(`${digits.slice(0, -PLACES)}.${digits.slice(-PLACES).replace(/0+$/, '')}`)
-  return value < 0n && /[1-9]/.test(text) ? `-${text}` : text
+  return value < 0n && size > 0n ? `-${text}` : text
+}
+
+/** a × b in millionths, computed exactly and rounded. */
+function product(a: string, b: string): bigint {
+  const [p, q] = [Math.max(placesOf(a), PLACES), placesOf(b)]
+  return rounded(scaled(a, p) * scaled(b, q), p + q)
 }
 
 /** a × b, computed exactly and rounded to six places. */
-export function times(a: string, b: string): string {
-  const [p, q] = [Math.max(placesOf(a), PLACES), placesOf(b)]
-  return unscaled(scaled(a, p) * scaled(b, q), p + q)
-}
+export const times = (a: string, b: string): string => unscaled(product(a, b), PLACES)
 
 /** a + b, exact up to six places. */
 export const plus = (a: string, b: string): string => unscaled(scaled(a, PLACES) + scaled(b, PLACES), PLACES)

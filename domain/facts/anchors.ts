@@ -44,15 +44,14 @@ function firstOfEach(): (about: string | symbol, number: number) => boolean {
   }
 }
 
+export type TransactionRelation = { firsts: number; paidBefore: number | null }
+
 /**
  * The bits of `firsts` of each transaction, and of a paid one the time of the paid transaction before it. `transactions` in order of time. By these
  * bits distinct payers and subscriptions are counted without a look at other rows.
  */
-export function relationsOf(
-  transactions: Transaction[],
-  anchors: Anchors,
-): Map<Transaction, { firsts: number; paidBefore: number | null }> {
-  const found = new Map<Transaction, { firsts: number; paidBefore: number | null }>()
+export function relationsOf(transactions: Transaction[], anchors: Anchors): Map<Transaction, TransactionRelation> {
+  const found = new Map<Transaction, TransactionRelation>()
   const isFirst = firstOfEach()
   const of = [anchors.created, anchors.first_trial_or_paid, anchors.first_paid]
   let paidBefore: number | null = null

@@ -99,7 +99,14 @@ export async function changesOf(
     const counts = (state === 'paid' || state === 'grace') && renewing && period.paid
     const { platform, product, currency, country, app_version, locale } = source
     return {
-      ...{ state, renewing, platform, product, currency, country, app_version, locale },
+      state,
+      renewing,
+      platform,
+      product,
+      currency,
+      country,
+      app_version,
+      locale,
       amount: counts ? priceOf(period, source) : null,
       usd_given: counts ? source.usdGiven : null,
       is_intro: period.purchase?.period_type === 'intro',
@@ -127,20 +134,26 @@ export async function changesOf(
     const { period } = lastLink(t)!
     const after = sideAt(t, period, lastState(t)?.state)
     const countsFrom = delayed.get(happened) ?? null
-    const common = { ...attribution, subscription: key, happened, after, recorded: seconds(changedAt(period)) }
-    changes.push({
-      ...common,
+    const change: SubscriptionChange = {
+      media: attribution.media,
+      campaign: attribution.campaign,
+      subscription: key,
+      happened,
       counts_from: countsFrom === null ? null : seconds(countsFrom),
       cause: causeOf(before, after, beginnings.has(happened)),
       before,
+      after,
       paid_ended: paidEnds.get(happened) ?? 0,
       trials_ended: trialEnds.get(happened) ?? 0,
       cancelled: cancellations.get(happened) ?? 0,
-    })
-    const unchanged = { ...common, cause: 'end', before: after, trials_ended: 0, cancelled: 0 } as const
-    for (const { end } of retried.get(happened) ?? []) changes.push({ ...unchanged, counts_from: seconds(end), paid_ended: 1 })
+      recorded: seconds(changedAt(period)),
+    }
+    changes.push(change)
+    const unchanged = { cause: 'end', before: after, trials_ended: 0, cancelled: 0, paid_ended: 1 } as const
+    for (const { end } of retried.get(happened) ?? []) changes.push({ ...change, ...unchanged, counts_from: seconds(end) })
     before = after
-    await step(1)
+    const pause = step(1)
+    if (pause) await pause
   }
   return changes
 }

@@ -1,9 +1,9 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
-import { flatMapInSteps, inSteps, type Stepwise, stepwise } from '../in-steps.ts'
-import { addTexts, CHANGE_COLUMNS, factValues, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
+import { flatMapInSteps, inSteps } from '../in-steps.ts'
+import { addTexts, CHANGE_COLUMNS, type Column, contentOf, type Numbers, TRANSACTION_COLUMNS, USER_COLUMNS } from './columns.ts'
 import type { Facts } from './rows.ts'
-import { changeTable, contentOf, type FactRow, type Stored, type StoredUser, transactionTable, userTable } from './tables.ts'
+import { changeTable, type FactRow, type Stored, transactionTable, userTable } from './tables.ts'
 import { findWords } from './words.ts'
 
 /** The facts of a user; null: the user is gone, and so are the facts. */
@@ -16,12 +16,10 @@ const NEW_WORD = -1
 /** Rows that are stored and not wanted, and rows that are wanted and not stored. */
 type Difference = { buried: Stored[]; added: FactRow[] }
 
-const keyOf = ({ no, content }: StoredUser) => `${no}:${content}`
-const keyOfWanted = (row: FactRow) => keyOf({ no: row.no, content: contentOf(row) })
+const keyOf = ({ no, content }: FactRow) => `${no}:${content}`
 
 /** Both lists are sets with repetition: a row that is stored twice and wanted once is buried once. */
 async function differenceOf(stored: Stored[], wanted: FactRow[]): Promise<Difference> {
-  // Nothing to look up: a first fold takes no contents.
   if (stored.length === 0) return { buried: [], added: wanted }
   const step = inSteps()
   const left = new Map<string, Stored[]>()
@@ -30,10 +28,26 @@ async function differenceOf(stored: Stored[], wanted: FactRow[]): Promise<Differ
     const alike = left.get(key)
     if (alike) alike.push(row)
     else left.set(key, [row])
-    await step(1)
+    const pause = step(1)
+    if (pause) await pause
   }
-  const added = await flatMapInSteps(wanted, row => (left.get(keyOfWanted(row))?.pop() === undefined ? [row] : []))
+  const added = await flatMapInSteps(wanted, row => (left.get(keyOf(row))?.pop() === undefined ? [row] : []))
   return { buried: [...left.values()].flat(), added }
+}
+
+/** A row as the fold wants it. Its content is made where it is asked for: of a first fold while the database writes the rows before it. */
+class WantedRow<T> implements FactRow {
+  readonly no: number
+  readonly #make: readonly [Column<T>[], T, Numbers]
+  #content: string | null = null
+  constructor(no: number, columns: Column<T>[], row: T, numbers: Numbers) {
+    this.no = no
+    this.#make = [columns, row, numbers]
+  }
+  get content(): string {
+    this.#content ??= contentOf(...this.#make)
+    return this.#content
+  }
 }
 
 type Wanted = { users: FactRow[]; transactions: FactRow[]; changes: FactRow[] }
@@ -47,14 +61,16 @@ async function rowsOf(all: FactsOfUser[], words: Map<string, number>, subscripti
       word: text => (text === null || text === '' ? UNKNOWN_WORD : (words.get(text) ?? NEW_WORD)),
       subscription: key => (key === null ? null : (subscriptions.get(`${no}|${key}`) ?? 0)),
     }
-    wanted.users.push({ no, values: factValues(USER_COLUMNS, facts.user, numbers) })
+    wanted.users.push(new WantedRow(no, USER_COLUMNS, facts.user, numbers))
     for (const row of facts.transactions) {
-      wanted.transactions.push({ no, values: factValues(TRANSACTION_COLUMNS, row, numbers) })
-      await step(1)
+      wanted.transactions.push(new WantedRow(no, TRANSACTION_COLUMNS, row, numbers))
+      const pause = step(1)
+      if (pause) await pause
     }
     for (const row of facts.changes) {
-      wanted.changes.push({ no, values: factValues(CHANGE_COLUMNS, row, numbers) })
-      await step(1)
+      wanted.changes.push(new WantedRow(no, CHANGE_COLUMNS, row, numbers))
+      const pause = step(1)
+      if (pause) await pause
     }
   }
   return wanted
@@ -74,9 +90,10 @@ async function findSubscriptions(tx: Tx, environment: Environment, all: FactsOfU
 type Differences = { users: FactRow[]; gone: number[]; transactions: Difference; changes: Difference }
 
 /** Every text of the facts, in order. */
-function* textsOf(all: FactsOfUser[]): Stepwise<string[]> {
+async function textsOf(all: FactsOfUser[]): Promise<string[]> {
   const texts = new Set<string>()
-  for (const { facts } of all) if (facts) yield* addTexts(texts, facts)
+  const step = inSteps()
+  for (const { facts } of all) if (facts) await addTexts(texts, facts, step)
   return [...texts].sort()
 }
 
@@ -86,7 +103,7 @@ function* textsOf(all: FactsOfUser[]): Stepwise<string[]> {
  */
 export async function loadBeside(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]) {
   const numbers = all.map(({ no }) => no)
-  const texts = await stepwise(textsOf(all))
+  const texts = await textsOf(all)
   const words = await findWords(tx, environment, texts)
   const subscriptions = await findSubscriptions(tx, environment, all)
   const stored = {
@@ -99,7 +116,7 @@ export async function loadBeside(tx: Tx, environment: Environment, generation: n
     const known = new Set(stored.users.map(keyOf))
     const present = new Set(wanted.users.map(({ no }) => no))
     return {
-      users: wanted.users.filter(row => !known.has(keyOfWanted(row))),
+      users: wanted.users.filter(row => !known.has(keyOf(row))),
       gone: stored.users.map(({ no }) => no).filter(no => !present.has(no)),
       transactions: await differenceOf(stored.transactions, wanted.transactions),
       changes: await differenceOf(stored.changes, wanted.changes),

@@ -1,12 +1,12 @@
 import { flatMapInSteps } from '../in-steps.ts'
 import type { Subscription } from '../subscriptions/lineages.ts'
-import { type Anchors, anchorsOf, isPaid, relationsOf } from './anchors.ts'
+import { type Anchors, anchorsOf, isPaid, relationsOf, type TransactionRelation } from './anchors.ts'
 import { changesOf } from './changes.ts'
 import { type Life, type Origin, subscriptionsOfLife } from './life.ts'
 import { furtherParts, statedParts } from './refunds.ts'
 import type { Attribution, Facts, SubscriptionChange, TransactionFact, UserFact } from './rows.ts'
 import { screensOf } from './screens.ts'
-import { dayOf, type Source, type Sources, seconds, sourcesOf } from './sources.ts'
+import { dayOf, type Sources, seconds, sourcesOf } from './sources.ts'
 import { type Transaction, transactionsOf } from './transactions.ts'
 
 const RANK = { trial: 0, start: 1, conversion: 1, renewal: 2, one_time: 3 }
@@ -29,13 +29,7 @@ export async function foldLife(life: Life): Promise<Facts> {
   const screens = screensOf(transactions, life.screens)
   const attribution: Attribution = { media: user.media, campaign: user.campaign }
   const rows = await flatMapInSteps(transactions, transaction => {
-    const { firsts, paidBefore } = relations.get(transaction)!
-    const fact: TransactionFact = {
-      ...common(transaction.source, screens.get(transaction) ?? null, attribution, anchors),
-      ...ownOf(transaction),
-      paid_before: paidBefore,
-      firsts,
-    }
+    const fact = factOf(transaction, screens.get(transaction) ?? null, { ...relations.get(transaction)!, attribution, anchors })
     return [fact, ...refundsOf(transaction, fact), ...creditsOf(transaction, fact)]
   })
   return {
@@ -51,34 +45,26 @@ async function changesOfAll(subscriptions: Subscription[], attribution: Attribut
   return changes.flat()
 }
 
-/** What a transaction and its refunds have in common. */
-const common = (
-  source: Source,
-  screen: string | null,
-  attribution: Attribution,
-  { created, first_paid, first_trial_or_paid }: Anchors,
-) => ({
-  ...attribution,
-  platform: source.platform,
-  product: source.product,
-  currency: source.currency,
-  country: source.country,
-  app_version: source.app_version,
-  locale: source.locale,
-  screen,
-  created,
-  first_paid,
-  first_trial_or_paid,
-})
+type OfUser = TransactionRelation & { attribution: Attribution; anchors: Anchors }
 
-function ownOf({ kind, at, source, isLoyal, period, convertedAt, cancelledAt, refunds }: Transaction) {
+function factOf(transaction: Transaction, screen: string | null, { firsts, paidBefore, attribution, anchors }: OfUser): TransactionFact {
+  const { kind, at, source, isLoyal, period, convertedAt, cancelledAt, refunds } = transaction
   const back = refunds.reduce((sum, { amount }) => sum + amount, 0n)
-  const parts = statedParts(source, back)
+  const parts = back > 0n ? statedParts(source, back) : null
   const secondsOf = (ms: number | null) => (ms === null ? null : seconds(ms))
   return {
     kind,
     happened: seconds(at),
     bought_on: dayOf(at),
+    media: attribution.media,
+    campaign: attribution.campaign,
+    platform: source.platform,
+    product: source.product,
+    currency: source.currency,
+    country: source.country,
+    app_version: source.app_version,
+    locale: source.locale,
+    screen,
     amount: source.amount,
     proceeds: source.proceeds,
     usd_given: source.usdGiven,
@@ -91,9 +77,14 @@ function ownOf({ kind, at, source, isLoyal, period, convertedAt, cancelledAt, re
     cancelled_at: secondsOf(cancelledAt),
     refunded_at: back > 0n ? seconds(refunds[0]!.at) : null,
     refunded: back > 0n ? back : null,
-    refunded_proceeds: back > 0n ? parts.proceeds : null,
-    refunded_usd: back > 0n ? parts.usd_given : null,
+    refunded_proceeds: parts?.proceeds ?? null,
+    refunded_usd: parts?.usd_given ?? null,
+    paid_before: paidBefore,
     renewal: period?.renewal ?? null,
+    firsts,
+    created: anchors.created,
+    first_trial_or_paid: anchors.first_trial_or_paid,
+    first_paid: anchors.first_paid,
     recorded: seconds(source.recorded),
     purchase: source.purchase,
     event: source.event,

@@ -1,6 +1,7 @@
 import type { Tx } from '../../store/connect.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
+import { flatMapInSteps } from '../in-steps.ts'
 import {
   isSubscriptionFact,
   NOT_SUPERSEDED,
@@ -56,7 +57,7 @@ export async function readLives(tx: Tx, environment: Environment, numbers: numbe
   const purchases = Map.groupBy(await foldedPurchases(tx, environment, ids), ({ user_id }) => user_id!)
   const { rows: events } = await tx.query<PostedRow & PostedTransaction>({ name: 'fold-events', text: EVENTS, values })
   const { rows: seen } = await tx.query<ScreenSeen & { user_id: string }>({ name: 'fold-screens', text: SCREENS, values })
-  const posted = Map.groupBy(events.map(postedFact), ({ user_id }) => user_id)
+  const posted = Map.groupBy(await flatMapInSteps(events, postedFact), ({ user_id }) => user_id)
   const screens = Map.groupBy(seen, ({ user_id }) => user_id)
   return users.map(user => {
     const events = posted.get(user.id) ?? []

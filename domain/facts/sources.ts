@@ -1,7 +1,8 @@
 import { scaled } from '../decimal.ts'
-import { compareAmounts, defaultProceeds, times } from '../events/money.ts'
+import { areDefaultProceeds, times } from '../events/money.ts'
 import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
 import type { KnownPeriod } from '../subscriptions/lineages.ts'
+import type { PostedFact } from '../subscriptions/posted.ts'
 import { recordedAt, TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import type { Life, Origin, PostedTransaction } from './life.ts'
 import type { Place } from './rows.ts'
@@ -72,7 +73,8 @@ export function sourceOfEvent(
   { isRecurring, isLoyal }: { isRecurring: boolean; isLoyal: boolean },
 ): Source {
   const price = event.price ?? '0'
-  const isDefault = (loyal: boolean) => compareAmounts(event.proceeds!, defaultProceeds(price, event.platform, isRecurring, loyal)) === 0
+  const isDefault = (loyal: boolean) =>
+    areDefaultProceeds(event.proceeds!, price, { platform: event.platform, recurring: isRecurring, loyal })
   const isStated = event.proceeds !== null && !isDefault(false) && !(isLoyal && isDefault(true))
   const inUsd = event.currency === 'USD'
   const amountOf = (text: string | null) => (text === null ? null : positive(millionths(text)))
@@ -94,8 +96,15 @@ export function sourceOfEvent(
   }
 }
 
-/** The sources of a user's purchases and of the periods of the subscriptions. Each is computed once: transactions and changes ask for the same. */
-export type Sources = { ofPurchase: (purchase: FoldedPurchase) => Source; ofPeriod: (period: KnownPeriod) => Source }
+/**
+ * The sources of a user's purchases and of the periods of the subscriptions. Each is computed once: transactions and changes ask for the same.
+ * `eventOf`: the event of a posted period.
+ */
+export type Sources = {
+  ofPurchase: (purchase: FoldedPurchase) => Source
+  ofPeriod: (period: KnownPeriod) => Source
+  eventOf: (fact: PostedFact) => PostedTransaction
+}
 
 export function sourcesOf({ user, transactions }: Pick<Life, 'user' | 'transactions'>): Sources {
   const events = new Map(transactions.map(event => [event.id, event]))
@@ -108,13 +117,16 @@ export function sourcesOf({ user, transactions }: Pick<Life, 'user' | 'transacti
     return source
   }
   const ofPurchase = (purchase: FoldedPurchase) => once(purchase, one => sourceOfPurchase(one, user))
+  function eventOf({ id }: PostedFact): PostedTransaction {
+    const event = events.get(id)
+    if (!event) throw new Error('the event of a period was not read')
+    return event
+  }
   function ofPeriod(period: KnownPeriod): Source {
     if (period.purchase) return ofPurchase(period.purchase)
-    const event = events.get(period.fact.id)
-    if (!event) throw new Error('the event of a period was not read')
-    return once(event, one => sourceOfEvent(one, user, { isRecurring: true, isLoyal: false }))
+    return once(eventOf(period.fact), one => sourceOfEvent(one, user, { isRecurring: true, isLoyal: false }))
   }
-  return { ofPurchase, ofPeriod }
+  return { ofPurchase, ofPeriod, eventOf }
 }
 
 /** When the purchase or event behind the period was changed last, in ms. */

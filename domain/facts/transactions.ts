@@ -124,13 +124,13 @@ export async function transactionsOf(
   subscriptions: Subscription[],
   sources: Sources,
 ): Promise<Transaction[]> {
-  const byId = new Map(events.map(event => [event.id, event]))
   const refundsByKey = Map.groupBy(
     events.filter(({ name }) => REFUNDS.has(name)),
     event => keyOf(event) ?? event.id,
   )
   /** `unnamed`: the ids of refunds of the event that name no transaction. */
   const refundsOfEvent = (event: PostedTransaction, source: Source, unnamed: string[]): Refund[] => {
+    if (refundsByKey.size === 0) return []
     const own = keyOf(event)
     const keys = own === null ? unnamed : [own, ...unnamed]
     return refundsOfEvents(
@@ -145,8 +145,7 @@ export async function transactionsOf(
   })
   const find: Find = (period, isLoyal) => {
     if (period.purchase) return ofPurchase(period.purchase)
-    const event = byId.get(period.fact.id)
-    if (!event) throw new Error('the event of a period was not read')
+    const event = sources.eventOf(period.fact)
     const source = isLoyal ? sourceOfEvent(event, user, { isRecurring: true, isLoyal }) : sources.ofPeriod(period)
     return { source, refunds: refundsOfEvent(event, source, period.refunds), credits: [] }
   }

@@ -43,8 +43,9 @@ const idsOf = (rows: Stored[]): string[] => rows.map(({ id }) => id)
  */
 export async function writeFacts(tx: Tx, environment: Environment, generation: number, all: FactsOfUser[]): Promise<boolean> {
   const { texts, words, compare } = await loadBeside(tx, environment, generation, all)
-  const before = await compare()
-  if (differingUsers(before).size === 0) return false
+  // A text without a number is in no stored row: something is different.
+  const before = texts.every(text => words.has(text)) ? await compare() : null
+  if (before && differingUsers(before).size === 0) return false
   const seq = await nextSeq(tx, environment)
   // All found again under the lock: another transaction may have given numbers meanwhile, or removed words that no row had.
   const found = await findWords(tx, environment, texts)
@@ -53,7 +54,7 @@ export async function writeFacts(tx: Tx, environment: Environment, generation: n
   await addLengths(tx, environment, all)
   const isAsBefore = texts.every(text => words.get(text) === found.get(text))
   for (const [text, no] of found) words.set(text, no)
-  const { users, gone, transactions, changes } = isAsBefore ? before : await compare()
+  const { users, gone, transactions, changes } = before && isAsBefore ? before : await compare()
   await userTable.bury(tx, environment, generation, seq, gone)
   await userTable.store(tx, environment, generation, seq, users)
   await transactionTable.bury(tx, environment, generation, seq, idsOf(transactions.buried))

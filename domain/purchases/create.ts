@@ -13,7 +13,7 @@ import { claimLineage, hasShare, type Ownership, resolveOwner } from './lineage.
 import { findRecorded, lockClaimedLineage, type RecordedTransaction, transactionIdOf } from './locate.ts'
 import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
 import { getPurchase } from './read.ts'
-import { insertPurchase, purchasesOfLineage } from './record.ts'
+import { insertPurchase } from './record.ts'
 import { refold } from './refold.ts'
 import { type Claim, validatePurchase } from './validate.ts'
 import { acceptedConfirmation, type Confirmation, type Evidence } from './verification.ts'
@@ -110,7 +110,7 @@ export async function createPurchase(
   if (id === undefined) throw new Refusal('purchase_fraud', 'the store does not confirm the purchase')
   await claimLineage(tx, environment, lineage, user, by)
   if (confirmation?.isConnected) {
-    await followLineage(tx, environment, await purchasesOfLineage(tx, lineage.id))
+    await followLineage(tx, environment, lineage.id)
     if (claim.platform === 'play_store') await requestAcknowledgements(tx, environment, [lineage.id])
   }
   await updateTraitsByPurchase(tx, environment, owner, {

@@ -1,14 +1,23 @@
+import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
-import { type Derived, derivedOf } from '../subscriptions/derived.ts'
+import { flatMapStepwise, stepwise } from '../in-steps.ts'
+import { type Derived, derivedColumns, derivedInSteps } from '../subscriptions/derived.ts'
 import type { HistoryPurchase } from '../subscriptions/folded-purchase.ts'
 import type { Emission } from './emit.ts'
 
 /** Whether a purchase has other derived columns than those that are stored. */
-const isChanged = ({ id, access_until, run_started_at, is_last }: Derived, stored: Map<number, HistoryPurchase>): boolean => {
+const isChanged = ({ id, access, run_started_at, is_last }: Derived, stored: Map<number, HistoryPurchase>): boolean => {
   const before = stored.get(id)!
-  const access = access_until === 'infinity' ? Number.POSITIVE_INFINITY : Date.parse(access_until)
   return before.stored_access !== access || before.run_started_at !== run_started_at || before.is_last !== is_last
 }
+
+const DERIVE = `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last,
+    emitted = p.emitted || array(select jsonb_array_elements_text(d.emitted)), refund_told = coalesce(d.refund_told, p.refund_told),
+    taken_back_told = coalesce(d.taken_back_told, p.taken_back_told), credit_told = coalesce(d.credit_told, p.credit_told)
+  from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::jsonb[], $6::numeric[],
+    $7::numeric[], $8::numeric[]) d(id, access_until, run_started_at, is_last, emitted, refund_told, taken_back_told, credit_told)
+  where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted)
+    is distinct from (d.access_until, d.run_started_at, d.is_last, '[]'::jsonb)`
 
 /**
  * Writes the derived columns of each purchase: the end of its access, the start of its run, whether it is the last; and what its events tell. Only the
@@ -17,30 +26,14 @@ const isChanged = ({ id, access_until, run_started_at, is_last }: Derived, store
 export async function storeDerived(tx: Tx, purchases: HistoryPurchase[], emissions: Emission[]): Promise<void> {
   const of = Map.groupBy(emissions, ({ purchase }) => purchase.id)
   const stored = new Map(purchases.map(purchase => [purchase.id, purchase]))
-  const all = derivedOf(purchases).filter(derived => of.has(derived.id) || isChanged(derived, stored))
-  if (all.length === 0) return
+  const all = await stepwise(derivedInSteps(purchases))
+  const changed = await stepwise(flatMapStepwise(all, one => (of.has(one.id) || isChanged(one, stored) ? [one] : [])))
   const emitted = (id: number) => JSON.stringify((of.get(id) ?? []).map(({ told }) => told))
   const refundTold = (id: number) => of.get(id)?.findLast(e => e.refundTold !== undefined)?.refundTold ?? null
   const creditTold = (id: number) => of.get(id)?.find(e => e.creditTold !== undefined)?.creditTold ?? null
   const takenBackTold = (id: number) => of.get(id)?.find(e => e.takenBackTold !== undefined)?.takenBackTold ?? null
-  await tx.query({
-    name: 'derive-purchases',
-    text: `update purchases p set access_until = d.access_until, run_started_at = d.run_started_at, is_last = d.is_last,
-             emitted = p.emitted || array(select jsonb_array_elements_text(d.emitted)), refund_told = coalesce(d.refund_told, p.refund_told),
-             taken_back_told = coalesce(d.taken_back_told, p.taken_back_told), credit_told = coalesce(d.credit_told, p.credit_told)
-           from unnest($1::bigint[], $2::timestamptz[], $3::timestamptz[], $4::boolean[], $5::jsonb[], $6::numeric[],
-             $7::numeric[], $8::numeric[]) d(id, access_until, run_started_at, is_last, emitted, refund_told, taken_back_told, credit_told)
-           where p.id = d.id and (p.access_until, p.run_started_at, p.is_last, d.emitted)
-             is distinct from (d.access_until, d.run_started_at, d.is_last, '[]'::jsonb)`,
-    values: [
-      all.map(d => d.id),
-      all.map(d => d.access_until),
-      all.map(d => d.run_started_at),
-      all.map(d => d.is_last),
-      all.map(d => emitted(d.id)),
-      all.map(d => refundTold(d.id)),
-      all.map(d => takenBackTold(d.id)),
-      all.map(d => creditTold(d.id)),
-    ],
-  })
+  for (const { columns, rows } of derivedColumns(changed)) {
+    const told = [emitted, refundTold, takenBackTold, creditTold].map(column => arrayOf(rows, ({ id }) => column(id)))
+    await tx.query({ name: 'derive-purchases', text: DERIVE, values: [...columns, ...told] })
+  }
 }

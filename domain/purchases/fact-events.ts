@@ -1,4 +1,5 @@
 import { compareAmounts, minus, plus, unscaled } from '../events/money.ts'
+import { flatMapStepwise, type Stepwise } from '../in-steps.ts'
 import { creditedAmount } from '../subscriptions/credits.ts'
 import { type PurchaseRow, recordedAt, shownProduct } from '../subscriptions/purchase.ts'
 import { isTrialPurchase, periodOf } from '../subscriptions/recorded.ts'
@@ -89,9 +90,13 @@ function untoldOf(all: Step[], slug: string, purchases: PurchaseRow[]): Step[] {
  * What may happen several times in a lineage. Steps of a kind are counted together over its periods; cancellations of trials and of paid periods
  * apart, and in the same way what was taken back of them.
  */
-function steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Emission[] {
+function* steps(purchases: PurchaseRow[], isWaiting: (purchase: PurchaseRow) => boolean, now: number): Stepwise<Emission[]> {
   const periods = purchases.filter(({ is_subscription }) => is_subscription)
-  const known = periods.flatMap((purchase, i) => [...switches(purchase), ...pauses(purchase, periods[i + 1]), ...plannedChanges(purchase)])
+  const known = yield* flatMapStepwise(periods.entries(), ([i, purchase]) => [
+    ...switches(purchase),
+    ...pauses(purchase, periods[i + 1]),
+    ...plannedChanges(purchase),
+  ])
   const ready = known.filter(({ purchase }) => !isWaiting(purchase))
   return [...Map.groupBy(ready, ({ slug }) => slug)].flatMap(([slug, of]) => {
     const told = timesTold(purchases, slug)
@@ -182,24 +187,20 @@ function credited(purchase: PurchaseRow): Emission[] {
   return [counted(purchase, { slug: 'subscription_credited', at, told: 'credited', amount, creditTold: told }, recordedAt(purchase))]
 }
 
+type Telling = { isWaiting: (purchase: PurchaseRow) => boolean; beforeWaiting: ReadonlySet<PurchaseRow>; now: number }
+
 /**
  * The events of stated facts that are not told yet, and those of billing retry; those of a purchase whose begin waits come after its begin, and
  * billing retry after the begin of the next period. A
  * family-shared purchase has none: the subscription belongs to another user.
  */
-export function factEvents(
-  all: PurchaseRow[],
-  isWaiting: (purchase: PurchaseRow) => boolean,
-  beforeWaiting: ReadonlySet<PurchaseRow>,
-  now: number,
-): Emission[] {
+export function* factEventsInSteps(all: PurchaseRow[], { isWaiting, beforeWaiting, now }: Telling): Stepwise<Emission[]> {
   const purchases = all.filter(purchase => !purchase.is_family_shared)
   const ready = purchases.filter(purchase => !isWaiting(purchase))
-  const byLineage = Map.groupBy(purchases, ({ lineage }) => lineage)
-  return [
-    ...[...byLineage.values()].flatMap(of => steps(of, isWaiting, now)),
-    ...ready.filter(purchase => !beforeWaiting.has(purchase)).flatMap(retry),
-    ...ready.flatMap(refunds),
-    ...ready.filter(({ is_subscription }) => is_subscription).flatMap(credited),
-  ]
+  const ofSteps: Emission[][] = []
+  for (const of of Map.groupBy(purchases, ({ lineage }) => lineage).values()) ofSteps.push(yield* steps(of, isWaiting, now))
+  const ofRetry = yield* flatMapStepwise(ready, purchase => (beforeWaiting.has(purchase) ? [] : retry(purchase)))
+  const ofMoney = yield* flatMapStepwise(ready, refunds)
+  const ofCredits = yield* flatMapStepwise(ready, purchase => (purchase.is_subscription ? credited(purchase) : []))
+  return [...ofSteps, ofRetry, ofMoney, ofCredits].flat()
 }

@@ -1,4 +1,5 @@
 import { LOYAL_DAYS } from '../events/money.ts'
+import type { Stepwise } from '../in-steps.ts'
 import { type Link, runsOf } from '../subscriptions/access-periods.ts'
 import { creditedAmount } from '../subscriptions/credits.ts'
 import type { KnownPeriod, Subscription } from '../subscriptions/lineages.ts'
@@ -26,30 +27,34 @@ function beginningsOf(run: Run): string[] {
   })
 }
 
-/** The paid time of the subscription before each of its purchases, in ms. */
-function paidBefore(links: Run): Map<PurchaseRow, number> {
-  const sums = new Map<PurchaseRow, number>()
-  let sum = 0
-  for (const { period, ends } of links) {
-    if (period.purchase) sums.set(period.purchase, sum)
-    if (period.paid) sum += ends - period.begins
+/** The purchases that begin after 365 paid days of their subscription. */
+export function* loyalInSteps(subscriptions: Subscription<PurchaseRow>[]): Stepwise<Set<PurchaseRow>> {
+  const loyal = new Set<PurchaseRow>()
+  for (const { links } of subscriptions) {
+    let paidMs = 0
+    for (const { period, ends } of links) {
+      if (period.purchase && paidMs >= LOYAL_MS) loyal.add(period.purchase)
+      if (period.paid) paidMs += ends - period.begins
+      yield
+    }
   }
-  return sums
+  return loyal
 }
 
-/** The purchases that begin after 365 paid days of their subscription. */
-export const loyalOf = (subscriptions: Subscription<PurchaseRow>[]): Set<PurchaseRow> =>
-  new Set(subscriptions.flatMap(({ links }) => [...paidBefore(links)].flatMap(([purchase, paid]) => (paid >= LOYAL_MS ? [purchase] : []))))
-
-const beginnings = ({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Emission[] =>
-  runsOf(links).flatMap(run => {
+function* beginnings({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Stepwise<Emission[]> {
+  const emissions: Emission[] = []
+  for (const run of runsOf(links)) {
     const slugs = beginningsOf(run)
-    return run.flatMap(({ period: { purchase, trial } }, i): Emission[] => {
-      if (!purchase || begins.has(purchase)) return []
+    for (const [i, { period }] of run.entries()) {
+      yield
+      const { purchase, trial } = period
+      if (!purchase || begins.has(purchase)) continue
       const base = { ...toldOnce(purchase, 'begin'), slug: slugs[i]!, at: purchase.purchased_at }
-      return [trial ? base : { ...base, amount: purchase.amount }]
-    })
-  })
+      emissions.push(trial ? base : { ...base, amount: purchase.amount })
+    }
+  }
+  return emissions
+}
 
 /** What the store credited of a period when another one took its place. */
 const givenBack = ({ credits }: PurchaseRow, next: PurchaseRow): string =>
@@ -65,18 +70,27 @@ function levelChange(purchase: PurchaseRow, before: PurchaseRow) {
 }
 
 /** Only within a run: a purchase after its end is a start, whichever product it has. */
-const productChanges = ({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Emission[] =>
-  runsOf(links).flatMap(run => {
-    const purchases = run.flatMap(({ period: { purchase } }) => purchase ?? [])
-    return purchases.flatMap((purchase, i): Emission[] => {
-      const before = purchases[i - 1]
-      if (before === undefined || shownProduct(before) === shownProduct(purchase)) return []
-      if (begins.has(before) || begins.has(purchase)) return []
-      const known = { at: purchase.purchased_at, oldProduct: shownProduct(before) }
-      const changed = { ...toldOnce(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
-      return [changed, ...levelChange(purchase, before).map(level => ({ ...level, ...known }))]
-    })
-  })
+function* productChanges({ links }: Subscription<PurchaseRow>, { begins }: Waiting): Stepwise<Emission[]> {
+  const emissions: Emission[] = []
+  for (const run of runsOf(links)) {
+    let before: PurchaseRow | undefined
+    for (const { period } of run) {
+      yield
+      const { purchase } = period
+      if (!purchase) continue
+      if (before && shownProduct(before) !== shownProduct(purchase) && !begins.has(before) && !begins.has(purchase))
+        emissions.push(...productChange(before, purchase))
+      before = purchase
+    }
+  }
+  return emissions
+}
+
+function productChange(before: PurchaseRow, purchase: PurchaseRow): Emission[] {
+  const known = { at: purchase.purchased_at, oldProduct: shownProduct(before) }
+  const changed = { ...toldOnce(purchase, 'changed'), ...known, slug: 'subscription_product_changed' }
+  return [changed, ...levelChange(purchase, before).map(level => ({ ...level, ...known }))]
+}
 
 const later = (a: string, b: string) => (a > b ? a : b)
 
@@ -97,14 +111,14 @@ const timedEvents = ({ links }: Subscription<PurchaseRow>, { begins, ends }: Wai
  * The begins, changes of product and timed events of all purchases that are due by `now` (ms) and do not wait, also those that were told
  * before.
  */
-export function lifecycleEvents(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Emission[] {
-  const oneTime: Emission[] = purchases
+export function* lifecycleInSteps(purchases: PurchaseRow[], subscriptions: Followed[], now: number): Stepwise<Emission[]> {
+  const emissions: Emission[] = purchases
     .filter(purchase => !purchase.is_subscription && !purchase.is_family_shared)
     .map(purchase => ({ ...toldOnce(purchase, 'begin'), slug: 'in_app_purchase', at: purchase.purchased_at, amount: purchase.amount }))
-  const recurring = subscriptions.flatMap(({ subscription, waiting }) => [
-    ...beginnings(subscription, waiting),
-    ...productChanges(subscription, waiting),
-    ...timedEvents(subscription, waiting, now),
-  ])
-  return [...oneTime, ...recurring]
+  for (const { subscription, waiting } of subscriptions) {
+    for (const emission of yield* beginnings(subscription, waiting)) emissions.push(emission)
+    for (const emission of yield* productChanges(subscription, waiting)) emissions.push(emission)
+    emissions.push(...timedEvents(subscription, waiting, now))
+  }
+  return emissions
 }

@@ -3,6 +3,7 @@ import { updateTraitsByPurchase } from '../customers/write-users.ts'
 import type { Environment } from '../environment.ts'
 import { isLogConflict } from '../events/write.ts'
 import type { StoreReport } from '../store-facts/statement.ts'
+import { lastPurchaseOf } from '../subscriptions/last-purchase.ts'
 import { TARGET_PLATFORM } from '../subscriptions/purchase.ts'
 import { lockUsers } from '../users/user.ts'
 import { userOfAccount } from './account.ts'
@@ -10,7 +11,6 @@ import { requestAcknowledgements } from './acknowledgement.ts'
 import { passToBuyer } from './bought-by-another.ts'
 import { isTransactionConflict } from './create.ts'
 import { type LockedReports, lockReports, ownerOf, postedUsersOf, transactionsOfReport } from './locked-reports.ts'
-import { purchasesOfLineage } from './record.ts'
 import { refold } from './refold.ts'
 import { type RecordedLineage, writeReports } from './write-reports.ts'
 
@@ -83,7 +83,7 @@ const ownedPlayLineages = (groups: LockedReports[], recorded: RecordedLineage[])
 
 /** The owner's platform and country, by the last period of the lineage. */
 async function updateTraitsOf(tx: Tx, environment: Environment, { lineage, owner }: RecordedLineage): Promise<void> {
-  const last = (await purchasesOfLineage(tx, lineage)).at(-1)
+  const last = await lastPurchaseOf(tx, lineage)
   if (!last || owner === null) return
   await updateTraitsByPurchase(tx, environment, owner, {
     platform: TARGET_PLATFORM[last.platform],

@@ -1,23 +1,42 @@
+import { flatMapStepwise, type Stepwise } from '../in-steps.ts'
+import type { FoldedPurchase } from '../subscriptions/folded-purchase.ts'
 import type { Subscription } from '../subscriptions/lineages.ts'
 import type { PurchaseRow } from '../subscriptions/purchase.ts'
 import { waitingOf } from '../subscriptions/waiting.ts'
 import type { Emission } from './emit.ts'
-import { factEvents } from './fact-events.ts'
-import { lifecycleEvents, loyalOf } from './lifecycle.ts'
+import { factEventsInSteps } from './fact-events.ts'
+import { lifecycleInSteps, loyalInSteps } from './lifecycle.ts'
 import { type NoticeRow, storeEvents } from './store-events.ts'
 
 /** The events of the purchases that are due by `now` (ms), that do not wait and that the log does not have. */
-export function untoldEvents(
+export function* untoldInSteps(
   purchases: PurchaseRow[],
   subscriptions: Subscription<PurchaseRow>[],
   notices: NoticeRow[],
   now: number,
-): Emission[] {
-  const loyal = loyalOf(subscriptions)
-  const followed = subscriptions.map(subscription => ({ subscription, waiting: waitingOf(subscription, now) }))
+): Stepwise<Emission[]> {
+  const followed = yield* flatMapStepwise(subscriptions, subscription => [{ subscription, waiting: waitingOf(subscription, now) }])
   const waiting = new Set(followed.flatMap(({ waiting }) => [...waiting.begins]))
-  // A period that comes before the next one may be missing: then the next one's proof of billing retry is about that one.
-  const beforeWaiting = new Set(
+  const all = [
+    yield* lifecycleInSteps(purchases, followed, now),
+    yield* factEventsInSteps(purchases, {
+      isWaiting: purchase => waiting.has(purchase),
+      beforeWaiting: beforeOf(subscriptions, waiting),
+      now,
+    }),
+    storeEvents(purchases, notices),
+  ]
+  const isUntold = ({ purchase, told, id }: Emission) => id !== `${purchase.id}:${told}` || !purchase.emitted.includes(told)
+  const untold = yield* flatMapStepwise(all.flat(), emission => (isUntold(emission) ? [emission] : []))
+  if (untold.length === 0) return untold
+  const loyal = yield* loyalInSteps(subscriptions)
+  return untold.map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
+}
+
+/** A period that comes before a waiting one may be missing: then the waiting one's proof of billing retry is about that one. */
+function beforeOf(subscriptions: Subscription<PurchaseRow>[], waiting: ReadonlySet<FoldedPurchase>): Set<PurchaseRow> {
+  if (waiting.size === 0) return new Set()
+  return new Set(
     subscriptions.flatMap(({ links }) =>
       links.flatMap(({ period }, i) => {
         const next = links[i + 1]?.period.purchase
@@ -25,8 +44,4 @@ export function untoldEvents(
       }),
     ),
   )
-  const onceOnly = lifecycleEvents(purchases, followed, now)
-  return [...onceOnly, ...factEvents(purchases, purchase => waiting.has(purchase), beforeWaiting, now), ...storeEvents(purchases, notices)]
-    .filter(({ purchase, told, id }) => id !== `${purchase.id}:${told}` || !purchase.emitted.includes(told))
-    .map(emission => ({ ...emission, loyal: loyal.has(emission.purchase) }))
 }

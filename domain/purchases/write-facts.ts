@@ -36,6 +36,9 @@ export async function insertStated(
   return rows.map(({ id, subject }) => [subject, id])
 }
 
+/** Of one statement: a lineage may have tens of thousands, and a process writes their JSON at a stretch. */
+const ROWS_AT_ONCE = 500
+
 const UPDATE = `
 update purchases p set ${names.map(name => `${name} = f.${name}`).join(', ')}, verified_at = environment_now(p.environment),
   screen_id = coalesce(p.screen_id, f.screen_id),
@@ -45,5 +48,8 @@ where p.id = f.id and (f.is_said or (${list('p')}) is distinct from (${list('f')
 
 /** Writes what the store states of recorded purchases. `is_said`: the store has said something new, which confirms the purchase at least. */
 export async function updateStated(tx: Tx, purchases: (NewPurchase & { id: number; is_said: boolean })[]): Promise<void> {
-  if (purchases.length > 0) await tx.query({ name: 'update-stated', text: UPDATE, values: [JSON.stringify(purchases)] })
+  for (let from = 0; from < purchases.length; from += ROWS_AT_ONCE) {
+    const some = purchases.slice(from, from + ROWS_AT_ONCE)
+    await tx.query({ name: 'update-stated', text: UPDATE, values: [JSON.stringify(some)] })
+  }
 }

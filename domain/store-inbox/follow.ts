@@ -3,7 +3,8 @@ import type { Environment, EnvironmentKind } from '../environment.ts'
 import { announceJobs } from '../jobs/job.ts'
 import { insertJobs } from '../jobs/sql.ts'
 import { CONFIGURATION_OF_STORE } from '../stores/config.ts'
-import type { PurchaseRow } from '../subscriptions/purchase.ts'
+import { lastPurchaseOf } from '../subscriptions/last-purchase.ts'
+import { PURCHASE_COLUMNS, type PurchaseRow } from '../subscriptions/purchase.ts'
 import { type LastPeriod, nextCheckOf } from './checks.ts'
 import { lanesNamed, STORE_LANE_DUE } from './lanes.ts'
 
@@ -23,14 +24,21 @@ export function laneOf(purchase: PurchaseRow): string | null {
   }
 }
 
+/** SQL: `laneOf` a purchase `p`. */
+const LANE_OF = `case p.platform when 'app_store' then coalesce(p.original_transaction_id, p.transaction_id) when 'play_store' then p.purchase_token
+  when 'stripe' then p.subscription_id when 'paddle' then coalesce(p.subscription_id, p.transaction_id) end`
+
 const time = (text: string | null) => (text === null ? null : Date.parse(text))
 
-/** The last period of what is in a lane; null: there is no subscription in it, or its store cannot be asked. */
-export function lastPeriodOf(purchases: readonly PurchaseRow[]): LastPeriod | null {
-  const last = purchases
-    .filter(({ is_subscription, is_connected, expires_at }) => is_subscription && is_connected && expires_at !== null)
-    .reduce<PurchaseRow | null>((found, one) => (found && found.expires_at! >= one.expires_at! ? found : one), null)
-  if (last === null) return null
+// One row leaves the database, however long the lineage is.
+const LAST = `select ${PURCHASE_COLUMNS} from purchases p join lineages l on l.id = p.lineage
+  where p.lineage = $1 and p.is_subscription and l.is_connected and p.expires_at is not null and ${LANE_OF} = $2
+  order by p.expires_at desc, p.purchased_at, p.id limit 1`
+
+/** The last period of a lineage in a lane; null: there is no subscription in it, or its store cannot be asked. */
+export async function lastPeriodIn(tx: Tx, lineage: number, lane: string): Promise<LastPeriod | null> {
+  const last = (await tx.query<PurchaseRow>({ name: 'last-period-in-lane', text: LAST, values: [lineage, lane] })).rows[0]
+  if (!last) return null
   const endsAt = Date.parse(last.expires_at!)
   // Without auto-renewal the store has given up charging.
   const retrySince = last.auto_renewing ? time(last.billing_retry_at) : null
@@ -63,16 +71,16 @@ const FOLLOW = `
     ifExists: 'advance',
   })}`
 
-/** From a claim on, the store is asked about the lineage without a notification, too. `purchases`: of the lineage, in the order of their periods. */
-export async function followLineage(tx: Tx, environment: Environment, purchases: readonly PurchaseRow[]): Promise<void> {
-  const last = purchases.at(-1)
+/** From a claim on, the store is asked about the lineage without a notification, too. */
+export async function followLineage(tx: Tx, environment: Environment, lineage: number): Promise<void> {
+  const last = await lastPurchaseOf(tx, lineage)
   const name = last ? laneOf(last) : null
   if (!last || name === null) return
   const { project, kind, production, now } = (await tx.query<Place>({ name: 'place-of-environment', text: PLACE, values: [environment] }))
     .rows[0]!
   const platform = CONFIGURATION_OF_STORE[last.platform]
   const [lane] = await lanesNamed(tx, [{ project, platform, name, environment: platform === 'google' ? null : kind }])
-  const period = lastPeriodOf(purchases.filter(one => laneOf(one) === name))
+  const period = await lastPeriodIn(tx, lineage, name)
   const next = period && nextCheckOf({ id: lane!, platform }, period, now, now)
   await tx.query({ name: 'follow-store-lineage', text: FOLLOW, values: [lane, next, production] })
   announceJobs(tx, STORE_LANE_DUE)

@@ -4,9 +4,9 @@ import type { FoldedPurchase } from './folded-purchase.ts'
 import type { Period } from './period.ts'
 import type { PostedFact } from './posted.ts'
 import { byItem } from './posted-items.ts'
-import { type PostedPeriod, postedPeriods } from './posted-periods.ts'
+import { type PostedPeriod, postedPeriodsInSteps } from './posted-periods.ts'
 import { recordedAt, TARGET_PLATFORM } from './purchase.ts'
-import { periodOf } from './recorded.ts'
+import { periodOf, type RecordedPeriod } from './recorded.ts'
 import { subscriptionTimeline, type Timeline } from './timeline.ts'
 
 /** One subscription of one user, from purchases and posted events. */
@@ -26,9 +26,7 @@ export type Subscription<P extends FoldedPurchase = FoldedPurchase> = {
 }
 
 /** A period of a purchase or of a posted event. Both are part of the run, but only a purchase emits events. */
-export type KnownPeriod<P extends FoldedPurchase = FoldedPurchase> =
-  | (Period & { purchase: P; fact: null })
-  | (PostedPeriod & { purchase: null })
+export type KnownPeriod<P extends FoldedPurchase = FoldedPurchase> = RecordedPeriod<P> | PostedPeriod
 
 type Sources<P> = { user: string; platform: string; lineage: string; purchases: P[]; posted: PostedFact[] }
 
@@ -59,13 +57,10 @@ const inOrder = (a: Period, b: Period) => a.begins - b.begins || (a.expires ?? n
 function* subscriptionOf<P extends FoldedPurchase>({ purchases, posted, ...name }: Sources<P>): Stepwise<Subscription<P> | null> {
   const periods: KnownPeriod<P>[] = []
   for (const purchase of purchases) {
-    periods.push({ ...periodOf(purchase), fact: null })
+    periods.push(periodOf(purchase))
     yield
   }
-  for (const period of postedPeriods(posted)) {
-    periods.push({ ...period, purchase: null })
-    yield
-  }
+  for (const period of yield* postedPeriodsInSteps(posted)) periods.push(period)
   periods.sort(inOrder)
   const last = periods.at(-1)
   if (!last) return null

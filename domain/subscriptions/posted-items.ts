@@ -7,7 +7,9 @@ const first = (facts: PostedFact[]): PostedFact =>
 /** The products of a lineage that began a period at the same time as another one, but for the one that began first: items of their own. */
 function furtherItems(facts: PostedFact[]): Set<string> {
   const begun = facts.filter(fact => beginsPeriod(fact) && fact.product !== null)
-  const together = [...Map.groupBy(begun, ({ begins }) => begins).values()].filter(of => new Set(of.map(({ product }) => product)).size > 1)
+  const together = [...Map.groupBy(begun, ({ begins }) => begins).values()].filter(
+    of => of.length > 1 && new Set(of.map(({ product }) => product)).size > 1,
+  )
   if (together.length === 0) return new Set()
   const items = new Set(together.flatMap(of => of.map(({ product }) => product!)))
   items.delete(first(begun.filter(({ product }) => items.has(product!))).product!)

@@ -1,3 +1,4 @@
+import { flatMapStepwise, type Stepwise, withoutPauses } from '../in-steps.ts'
 import type { Period } from './period.ts'
 import { beginsPeriod, type PostedFact } from './posted.ts'
 import { REFUND_FACTS } from './posted-price.ts'
@@ -8,6 +9,7 @@ import { REFUND_FACTS } from './posted-price.ts'
  */
 export type PostedPeriod = Period & {
   fact: PostedFact
+  purchase: null
   transaction: string | null
   amount: bigint | null
   givenUpAt: number | null
@@ -81,38 +83,43 @@ function applyFact(period: PostedPeriod, fact: PostedFact): void {
   }
 }
 
+/** As the event that begins it says it. */
+function begunPeriod(fact: PostedFact): PostedPeriod {
+  const isFree = isTrial(fact)
+  return {
+    fact,
+    purchase: null,
+    begins: fact.begins,
+    expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
+    trial: isFree,
+    paid: !isFree,
+    autoRenewing: true,
+    autoRenewOffAt: null,
+    autoRenewChanges: [],
+    offCauses: [],
+    isNewBuy: false,
+    retryAt: null,
+    graceUntil: null,
+    refundedAt: null,
+    endStated: false,
+    statedUntil: null,
+    transaction: fact.transaction,
+    amount: fact.amount,
+    givenUpAt: null,
+    back: 0n,
+    refunds: [],
+    isPaused: false,
+    plannedProduct: null,
+  }
+}
+
 /**
  * The periods of one lineage's events. An event changes the period of its transaction, else the last period that had begun at the time
  * of the event; a refund of an unknown transaction changes none. An event without such a period is ignored.
  */
-export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
-  const periods: PostedPeriod[] = facts
-    .filter(beginsPeriod)
-    .map(fact => ({
-      fact,
-      begins: fact.begins,
-      expires: fact.expires !== null && fact.expires > fact.begins ? fact.expires : null,
-      trial: isTrial(fact),
-      paid: !isTrial(fact),
-      autoRenewing: true,
-      autoRenewOffAt: null,
-      autoRenewChanges: [],
-      offCauses: [],
-      isNewBuy: false,
-      retryAt: null,
-      graceUntil: null,
-      refundedAt: null,
-      endStated: false,
-      statedUntil: null,
-      transaction: fact.transaction,
-      amount: fact.amount,
-      givenUpAt: null,
-      back: 0n,
-      refunds: [],
-      isPaused: false,
-      plannedProduct: null,
-    }))
-    .sort((a, b) => a.begins - b.begins)
+export function* postedPeriodsInSteps(facts: PostedFact[]): Stepwise<PostedPeriod[]> {
+  const periods = yield* flatMapStepwise(facts, fact => (beginsPeriod(fact) ? [begunPeriod(fact)] : []))
+  periods.sort((a, b) => a.begins - b.begins)
   // The first of several with one transaction is found: the last entry of a map wins.
   const byTransaction = new Map(periods.map(period => [period.transaction, period] as const).reverse())
   let begun = 0
@@ -122,9 +129,13 @@ export function postedPeriods(facts: PostedFact[]): PostedPeriod[] {
     const isOfAnother = fact.transaction !== null && isRefund(fact)
     const period = named ?? (isOfAnother ? undefined : periods[begun - 1])
     if (period) applyFact(period, fact)
+    yield
   }
   return periods.map(billed)
 }
+
+/** The same at once: for few facts. */
+export const postedPeriods = (facts: PostedFact[]): PostedPeriod[] => withoutPauses(postedPeriodsInSteps(facts))
 
 /** The store charged no longer: billing retry, and a grace period with it, ended then. After a full refund there is no billing retry. */
 function billed(period: PostedPeriod): PostedPeriod {

@@ -1,3 +1,4 @@
+import { arrayOf } from '../../store/array-literal.ts'
 import type { Tx } from '../../store/connect.ts'
 import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
@@ -110,11 +111,11 @@ export async function withPostedRefunds<P extends FoldedPurchase>(tx: Tx, enviro
     text: POSTED_REFUNDS,
     values: [
       environment,
-      named.map(({ id }) => id),
-      named.map(({ platform }) => TARGET_PLATFORM[platform]),
-      named.map(({ transaction_id, order_id }) => transaction_id ?? order_id),
-      named.map(({ currency }) => currency),
-      named.map(({ purchased_at }) => purchased_at),
+      arrayOf(named, ({ id }) => id),
+      arrayOf(named, ({ platform }) => TARGET_PLATFORM[platform]),
+      arrayOf(named, ({ transaction_id, order_id }) => transaction_id ?? order_id),
+      arrayOf(named, ({ currency }) => currency),
+      arrayOf(named, ({ purchased_at }) => purchased_at),
     ],
   })
   if (rows.length === 0) return purchases

@@ -3,6 +3,7 @@ import { scaled } from '../decimal.ts'
 import type { Environment } from '../environment.ts'
 import { slugsSql } from '../events/catalogue.ts'
 import type { Entry } from '../events/entry.ts'
+import { flatMapInSteps } from '../in-steps.ts'
 import { POSTED_PRICE, REFUND_FACTS } from './posted-price.ts'
 
 /** A posted catalogue event about a subscription; times in ms. `user_id`: who has its lineage. */
@@ -112,7 +113,9 @@ export const POSTED_COLUMNS = `${OWNER_OF('e')} as user_id, e.platform, ${LINEAG
   abs(${POSTED_PRICE})::text as amount, ${epoch('e.received_at')} as recorded, e.id`
 
 export type PostedRow = Omit<PostedFact, 'amount'> & { amount: string | null }
-export const postedFact = <Row extends PostedRow>(row: Row) => ({ ...row, amount: row.amount === null ? null : scaled(row.amount, 6) })
+/** In place: a user may have tens of thousands of rows. */
+export const postedFact = <Row extends PostedRow>(row: Row) =>
+  Object.assign(row, { amount: row.amount === null ? null : scaled(row.amount, 6) })
 
 /** The posted events about the users' subscriptions, without those that a recorded purchase supersedes. */
 export async function postedFacts(tx: Tx, environment: Environment, users: string[]): Promise<PostedFact[]> {
@@ -122,5 +125,5 @@ export async function postedFacts(tx: Tx, environment: Environment, users: strin
            from unnest($2::text[]) k(user_id) cross join lateral ${postedOf('k.user_id', SUBSCRIPTION_FACTS)} e where ${NOT_SUPERSEDED}`,
     values: [environment, users],
   })
-  return rows.map(postedFact)
+  return flatMapInSteps(rows, postedFact)
 }

@@ -58,7 +58,7 @@ export async function foldedPurchases(tx: Tx, environment: Environment, users: s
   return completed(tx, environment, rows)
 }
 
-export type RecordedPeriod<P extends FoldedPurchase = FoldedPurchase> = Period & { purchase: P }
+export type RecordedPeriod<P extends FoldedPurchase = FoldedPurchase> = Period & { purchase: P; fact: null }
 
 const isFullRefund = ({ refunded_at, refunded_amount, amount }: FoldedPurchase): boolean =>
   refunded_at !== null && (refunded_amount === null || compareAmounts(refunded_amount, amount) >= 0)
@@ -93,5 +93,6 @@ export function periodOf<P extends FoldedPurchase>(purchase: P): RecordedPeriod<
     endStated: false,
     statedUntil: purchase.is_connected ? (parseTime(purchase.stated_until) ?? -LAST_MS) : null,
     purchase,
+    fact: null,
   }
 }

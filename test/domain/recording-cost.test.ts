@@ -24,6 +24,12 @@ async function writtenIn(tx: Tx): Promise<Map<string, number>> {
   return new Map(rows.map(({ name, count }) => [name, count]))
 }
 
+/** How many rows a parameter has: an array, or the literal of an array of ids. */
+function rowsIn(value: unknown): number {
+  if (Array.isArray(value)) return value.length
+  return typeof value === 'string' && /^\{[\d,]+\}$/.test(value) ? value.split(',').length : 1
+}
+
 /** The statements of what is done in a transaction, how often each is executed and the most rows it takes as arrays, and the rows written by table. */
 async function costOf(work: (tx: Tx) => Promise<void>) {
   return transaction(api.pool, async tx => {
@@ -35,7 +41,7 @@ async function costOf(work: (tx: Tx) => Promise<void>) {
           const label = typeof query === 'string' ? query : (query.name ?? query.text!)
           const given = (typeof query === 'string' ? values : query.values) ?? []
           const { executions, rows } = statements[label] ?? { executions: 0, rows: 0 }
-          const taken = Math.max(rows, ...given.map(value => (Array.isArray(value) ? value.length : 1)))
+          const taken = Math.max(rows, ...given.map(rowsIn))
           statements[label] = { executions: executions + 1, rows: taken }
           return Reflect.apply(of.query, of, [query, values].slice(0, values ? 2 : 1))
         }

@@ -1,7 +1,8 @@
+import { withoutPauses } from '../../domain/in-steps.ts'
 import type { Emission } from '../../domain/purchases/emit.ts'
 import { statedFactsOf } from '../../domain/purchases/purchase-facts.ts'
 import type { NoticeRow } from '../../domain/purchases/store-events.ts'
-import { untoldEvents } from '../../domain/purchases/untold.ts'
+import { untoldInSteps } from '../../domain/purchases/untold.ts'
 import { foldLineage } from '../../domain/store-facts/fold.ts'
 import { type Tied, tied } from '../../domain/store-facts/order.ts'
 import { statedPeriods } from '../../domain/store-facts/stated-period.ts'
@@ -23,7 +24,7 @@ export function lineageInMemory({ isConnected, platform = 'app_store', wholeUnti
 
   function tell(now: number, notices: NoticeRow[] = []): void {
     const rows = [...purchases.values()].sort((a, b) => (a.purchased_at < b.purchased_at ? -1 : 1))
-    const events = untoldEvents(rows, subscriptionsOf(rows, []), notices, now)
+    const events = withoutPauses(untoldInSteps(rows, subscriptionsOf(rows, []), notices, now))
     for (const event of events) {
       event.purchase.emitted.push(event.told)
       if (event.refundTold !== undefined) event.purchase.refund_told = event.refundTold

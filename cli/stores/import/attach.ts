@@ -1,7 +1,6 @@
 import type { Environment, EnvironmentKind } from '../../../domain/environment.ts'
 import { findUsers } from '../../../domain/events/look-up.ts'
 import { knownLineage } from '../../../domain/purchases/find-lineages.ts'
-import { purchasesOfLineage } from '../../../domain/purchases/record.ts'
 import { isReportConflict, recordReports } from '../../../domain/purchases/record-reports.ts'
 import { Refusal } from '../../../domain/refusal.ts'
 import { inSequence } from '../../../domain/store-facts/statement.ts'
@@ -77,7 +76,7 @@ function record({ pool, environment }: Attaching, user: string, { reports, linea
         triggers: false,
         attachTo: user,
         beforeTelling: async written => {
-          for (const one of written) await followLineage(tx, environment, await purchasesOfLineage(tx, one.lineage))
+          for (const one of written) await followLineage(tx, environment, one.lineage)
         },
       })
       return recorded.find(({ name }) => name === lineage) ?? recorded.find(({ purchases }) => purchases.has(subject))

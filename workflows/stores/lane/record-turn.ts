@@ -1,4 +1,5 @@
 import type { Environment } from '../../../domain/environment.ts'
+import { stepwise } from '../../../domain/in-steps.ts'
 import { type ClaimedJob, lockFence } from '../../../domain/jobs/job.ts'
 import { requestConsumption } from '../../../domain/purchases/consumption.ts'
 import { purchasesOfLineage } from '../../../domain/purchases/record.ts'
@@ -7,11 +8,11 @@ import type { RecordedLineage } from '../../../domain/purchases/write-reports.ts
 import type { StoreReport } from '../../../domain/store-facts/statement.ts'
 import { endAlert, raiseAlerts, refusedCredentials } from '../../../domain/store-inbox/alerts.ts'
 import { type Expectation, isShown, type LastPeriod, nextCheckOf, nextExpected } from '../../../domain/store-inbox/checks.ts'
-import { laneOf, lastPeriodOf } from '../../../domain/store-inbox/follow.ts'
+import { lastPeriodIn } from '../../../domain/store-inbox/follow.ts'
 import { knownOfLane } from '../../../domain/store-inbox/known-of-lane.ts'
 import { endLaneTurn, type Lane, type LaneTurn } from '../../../domain/store-inbox/lanes.ts'
 import { type FailedRow, type FinishedRow, failRows, finishRows } from '../../../domain/store-inbox/pending.ts'
-import { subscriptionsOf } from '../../../domain/subscriptions/lineages.ts'
+import { subscriptionsInSteps } from '../../../domain/subscriptions/lineages.ts'
 import { hasUnheardEnd } from '../../../domain/subscriptions/waiting.ts'
 import type { Tx } from '../../../store/connect.ts'
 import type { ReadRow } from './read-rows.ts'
@@ -46,7 +47,7 @@ const alertsOf = (recorded: readonly RecordedLineage[], reports: readonly StoreR
 async function lastPeriods(tx: Tx, lane: Lane, recorded: readonly RecordedLineage[]): Promise<LastPeriod[]> {
   const found: LastPeriod[] = []
   for (const { lineage } of recorded) {
-    const period = lastPeriodOf((await purchasesOfLineage(tx, lineage)).filter(one => laneOf(one) === lane.name))
+    const period = await lastPeriodIn(tx, lineage, lane.name)
     if (period !== null) found.push(period)
   }
   return found
@@ -54,8 +55,10 @@ async function lastPeriods(tx: Tx, lane: Lane, recorded: readonly RecordedLineag
 
 /** Whether an end of a lineage that passed long ago is not told, and the store was not asked since. */
 async function lacksEnd(tx: Tx, recorded: readonly RecordedLineage[], now: number): Promise<boolean> {
-  for (const { lineage } of recorded)
-    if (subscriptionsOf(await purchasesOfLineage(tx, lineage), []).some(({ links }) => hasUnheardEnd(links, now))) return true
+  for (const { lineage } of recorded) {
+    const subscriptions = await stepwise(subscriptionsInSteps(await purchasesOfLineage(tx, lineage), []))
+    if (subscriptions.some(({ links }) => hasUnheardEnd(links, now))) return true
+  }
   return false
 }
 
