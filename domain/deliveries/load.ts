@@ -74,9 +74,14 @@ type Row = IntegrationConfig &
     run_cancelled: boolean
   }
 
-function openDelivery(row: Row): OpenDelivery {
-  const { number, environment, integration, source, run_id, attempt_count, round_attempts, attempts, automation } = row
+function configOf(row: Row): IntegrationConfig {
   const { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at } = row
+  return { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at }
+}
+
+function openDelivery(row: Row, config: IntegrationConfig): OpenDelivery {
+  const { number, environment, integration, source, run_id, attempt_count, round_attempts, attempts, automation } = row
+  const { active, event_mapping, revenue } = config
   const user = source === 'event' ? row.delivery_user : null
   return {
     number,
@@ -93,14 +98,18 @@ function openDelivery(row: Row): OpenDelivery {
     isExpired: row.expired,
     isRunCancelled: row.run_cancelled,
     startedAt: row.started_at,
-    config: { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at },
+    config,
     occurrence: toOccurrence(row, { environment: row.kind, event_mapping, revenue, automation }),
   }
 }
 
-/** The open ones of the deliveries, in the given order; null for a delivery that has ended or whose user or integration is gone. */
+/**
+ * The open ones of the deliveries, in the given order; null for a delivery that has ended or whose user or integration is gone. The deliveries
+ * to one integration share its configuration.
+ */
 export async function loadDeliveries(db: Db, numbers: readonly number[]): Promise<(OpenDelivery | null)[]> {
   const { rows } = await db.query<Row>({ name: 'load-deliveries', text: LOAD, values: [numbers] })
-  const found = new Map(rows.map(row => [row.number, openDelivery(row)]))
+  const configs = new Map(rows.map(row => [row.integration, configOf(row)]))
+  const found = new Map(rows.map(row => [row.number, openDelivery(row, configs.get(row.integration)!)]))
   return numbers.map(number => found.get(number) ?? null)
 }

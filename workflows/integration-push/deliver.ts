@@ -12,7 +12,7 @@ import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import { limitPerKey } from '../../store/limit-per-key.ts'
-import type { EventDestination, Sent } from '../destinations/destination.ts'
+import type { EventDestination, Sent, Settings } from '../destinations/destination.ts'
 import { sendWithin } from '../destinations/send-within.ts'
 import { jobLoss, nextWait } from '../engine/attempt.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
@@ -46,20 +46,36 @@ const statements = (pool: Pool) => ({
   succeed: batching((items: readonly Succeeded[]) => recordAll(pool, items), { max: 200 }),
 })
 
-type Delivering = Required<DeliverDeps> & { batched: ReturnType<typeof statements>; sending: ReturnType<typeof limitPerKey> }
+type Delivering = Required<DeliverDeps> & {
+  batched: ReturnType<typeof statements>
+  sending: ReturnType<typeof limitPerKey>
+  settingsOf: (delivery: OpenDelivery) => Settings
+}
 
 /** Requests to one receiver at the same time. What a worker holds besides them is being recorded, or comes next. */
-const AT_ONCE = 32
+const AT_ONCE = 64
+/** A worker that holds fewer deliveries leaves most of what it inserts to a sweep and a batch, which write each job once more. */
+const HELD = 8 * AT_ONCE
+
+/** Opens the secrets of a configuration once for all deliveries that were loaded with it. */
+function openedSettings(secrets: Secrets) {
+  const opened = new WeakMap<OpenDelivery['config'], Settings>()
+  return ({ config, environment }: OpenDelivery): Settings => {
+    const settings = opened.get(config) ?? openSettings({ secrets, environment, integration: config.id }, config)
+    opened.set(config, settings)
+    return settings
+  }
+}
 
 /** Sends due deliveries to the integrations and records the results. */
 export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHandler {
-  const delivering = { ...deps, at, batched: statements(deps.pool), sending: limitPerKey(AT_ONCE) }
+  const delivering = { ...deps, at, batched: statements(deps.pool), sending: limitPerKey(AT_ONCE), settingsOf: openedSettings(deps.secrets) }
   return {
     kind: DELIVERY_DUE,
     // Each delivery waits up to ten seconds for another server. The hanging receivers of a project take a quarter of what the others leave.
     concurrency: 4_096,
     share: 1 / 4,
-    perDestination: 4 * AT_ONCE,
+    perDestination: HELD,
     async handle(claimed, signals) {
       try {
         const outcome = await deliver(claimed, signals, delivering)
@@ -127,10 +143,10 @@ async function send(
   delivery: OpenDelivery,
   destination: EventDestination,
   { lease, halt, effectBegins }: Signals,
-  { secrets, outgoing, policy }: Delivering,
+  { settingsOf, outgoing, policy }: Delivering,
 ): Promise<Sent> {
-  const { config, environment, id, occurrence } = delivery
-  const settings = openSettings({ secrets, environment, integration: config.id }, config)
+  const { id, occurrence } = delivery
+  const settings = settingsOf(delivery)
   return sendWithin(policy.attemptLimitMs, [lease, halt], signal => {
     effectBegins()
     return destination.send(occurrence, { outgoing, settings, deliveryId: id, signal })
