@@ -17,7 +17,7 @@ process.env.UV_THREADPOOL_SIZE ??= '8'
 // only lets it pile up: 226 MB after eight exports with 16. With 2, a worker that executes automations spends a third of its time on
 // collections. An API process parses large batches and collects less often with more room. One process for all stays in between. execve keeps
 // the process number.
-const YOUNG = { worker: 8, api: 32 }[process.env.ROLE]
+const YOUNG = { worker: 4, api: 32 }[process.env.ROLE]
 if (YOUNG && process.execve && !process.execArgv.some(flag => flag.startsWith('--max-semi-space-size'))) {
   const { execPath, execArgv, argv, env } = process
   process.execve(execPath, [execPath, `--max-semi-space-size=${YOUNG}`, ...execArgv, ...argv.slice(1)], env)

@@ -17,6 +17,8 @@ export type OpenDelivery = {
   /** Null: the delivery waits for no other. */
   orderingKey: OrderingKey | null
   run_id: string | null
+  /** Number of the unfinished run that sends this delivery. */
+  run: number | null
   attempt_count: number
   round_attempts: number
   attempts: DeliveryAttempt[]
@@ -38,7 +40,7 @@ const LOAD = `
     v.attempts, v.user_id as delivery_user, i.probing, x.kind,
     environment_now(v.environment) as started_at,
     i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')} as expired,
-    r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
+    r.number as run, r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
     ${CONFIG_COLUMNS}, ${OCCURRENCE_COLUMNS}
   from unnest($1::bigint[]) k(number)
     cross join lateral (select * from deliveries where number = k.number and status in ('pending', 'retrying') limit 1) v
@@ -63,6 +65,7 @@ type Row = IntegrationConfig &
     source: 'event' | 'automation'
     automation: OutgoingEvent['automation'] | null
     run_id: string | null
+    run: number | null
     attempt_count: number
     round_attempts: number
     attempts: DeliveryAttempt[]
@@ -80,7 +83,7 @@ function configOf(row: Row): IntegrationConfig {
 }
 
 function openDelivery(row: Row, config: IntegrationConfig): OpenDelivery {
-  const { number, environment, integration, source, run_id, attempt_count, round_attempts, attempts, automation } = row
+  const { number, environment, integration, source, run_id, run, attempt_count, round_attempts, attempts, automation } = row
   const { active, event_mapping, revenue } = config
   const user = source === 'event' ? row.delivery_user : null
   return {
@@ -91,6 +94,7 @@ function openDelivery(row: Row, config: IntegrationConfig): OpenDelivery {
     source,
     orderingKey: user === null ? null : { environment, integration, user },
     run_id,
+    run,
     attempt_count,
     round_attempts,
     attempts,
