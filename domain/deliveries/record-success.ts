@@ -9,7 +9,7 @@ import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { releaseDeliveries } from './release.ts'
-import { lockWaitingRuns, runsOfEnded } from './waiting-runs.ts'
+import { lockRunsOf } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
@@ -61,7 +61,7 @@ async function record(tx: Tx, items: readonly Delivered[], { capacity = null, en
     values: [integrations],
   })
   await lockOrderingKeys(tx, orderingKeysOf(items.map(({ delivery }) => delivery)))
-  const waiting = await lockWaitingRuns(
+  const waiting = await lockRunsOf(
     tx,
     items.map(({ delivery }) => delivery),
   )
@@ -77,11 +77,11 @@ async function record(tx: Tx, items: readonly Delivered[], { capacity = null, en
   const environments = deliveries.map(({ environment }) => environment)
   await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
   await scheduleNext(tx, orderingKeysOf(deliveries))
-  const waitingForEnded = ended.length === items.length ? waiting : await runsOfEnded(tx, waiting, deliveries)
-  const free = new Set(waitingForEnded.filter(({ is_free }) => is_free).map(({ id }) => id))
+  const reading = new Set(deliveries.map(({ run }) => run))
+  const free = new Set(waiting.filter(({ is_free }) => is_free).map(({ id }) => id))
   const readers = ended.filter(({ delivery }) => delivery.run !== null && free.has(delivery.run))
   const endedRuns = endRuns && readers.length > 0 ? await endRuns(tx, readers) : new Set<number>()
-  const woken = waitingForEnded.filter(({ id }) => !endedRuns.has(id))
+  const woken = waiting.filter(({ id }) => reading.has(id) && !endedRuns.has(id))
   const runs = await wakeLockedRuns(tx, woken, capacity)
   for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
