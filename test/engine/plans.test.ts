@@ -1,5 +1,4 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { endDeliveredRuns } from '../../domain/automation-runs/end-delivered.ts'
 import { type AutomationRun, loadRuns } from '../../domain/automation-runs/load.ts'
 import { endRuns, recordSteps, type StepRow, suspendRuns } from '../../domain/automation-runs/record.ts'
 import { loadTriggers } from '../../domain/automation-runs/trigger.ts'
@@ -104,10 +103,6 @@ async function recordAll(run: AutomationRun): Promise<void> {
   await tx.query('begin')
   const wanted = [{ integrationId: hookId, run, stepId: 's0' }]
   expect((await createAutomationDeliveries(tx, environment, wanted, null)).ids).toEqual([expect.any(String)])
-  await suspendRuns(tx, [{ ...suspended, step: { ...step(0, 'waiting'), step_id: 'x' } }])
-  const automation = { id: run.automation_id, version: run.version, step_id: 'x' }
-  const delivered = { run: run.number, environment, automation, delivery: 'dlv_1', httpStatus: 200 }
-  expect(await endDeliveredRuns(tx, [delivered])).toEqual(new Set([run.number]))
   await tx.query('rollback')
   tx.release()
   for (const [i, db] of [planned, recording].entries()) {
