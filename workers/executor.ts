@@ -59,7 +59,8 @@ export function executor({ pool, heartbeatPool, handlers, leaseMs, log, onOutcom
     const capacity = executing?.forInsert(environments)
     const until = performance.now() + leaseMs
     const inserted = await insert(capacity ? { ...capacity, leaseMs } : null)
-    const { claimed } = inserted
+    const { claimed, ended = [] } = inserted
+    for (const _id of ended) onOutcome(kind, 'succeeded')
     if (executing && !stopping.aborted) executing.executeOrWait(claimed.map(one => ({ claimed: one, until })))
     // The insert is committed, so an error here is not its error: the leases expire then.
     else await releaseLeases(pool, claimed).catch(error => log.warn({ err: error, kind }, 'claimed jobs could not be released'))

@@ -17,6 +17,8 @@ export type OpenDelivery = {
   /** Null: the delivery waits for no other. */
   orderingKey: OrderingKey | null
   run_id: string | null
+  /** Number of the unfinished run that sends this delivery. */
+  run: number | null
   attempt_count: number
   round_attempts: number
   attempts: DeliveryAttempt[]
@@ -38,7 +40,7 @@ const LOAD = `
     v.attempts, v.user_id as delivery_user, i.probing, x.kind,
     environment_now(v.environment) as started_at,
     i.active <> 1 and environment_now(v.environment) >= ${expiry('v.created_at')} as expired,
-    r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
+    r.number as run, r.number is not null and ${IS_CANCELLED('r.number')} as run_cancelled,
     ${CONFIG_COLUMNS}, ${OCCURRENCE_COLUMNS}
   from unnest($1::bigint[]) k(number)
     cross join lateral (select * from deliveries where number = k.number and status in ('pending', 'retrying') limit 1) v
@@ -63,6 +65,7 @@ type Row = IntegrationConfig &
     source: 'event' | 'automation'
     automation: OutgoingEvent['automation'] | null
     run_id: string | null
+    run: number | null
     attempt_count: number
     round_attempts: number
     attempts: DeliveryAttempt[]
@@ -74,9 +77,14 @@ type Row = IntegrationConfig &
     run_cancelled: boolean
   }
 
-function openDelivery(row: Row): OpenDelivery {
-  const { number, environment, integration, source, run_id, attempt_count, round_attempts, attempts, automation } = row
+function configOf(row: Row): IntegrationConfig {
   const { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at } = row
+  return { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at }
+}
+
+function openDelivery(row: Row, config: IntegrationConfig): OpenDelivery {
+  const { number, environment, integration, source, run_id, run, attempt_count, round_attempts, attempts, automation } = row
+  const { active, event_mapping, revenue } = config
   const user = source === 'event' ? row.delivery_user : null
   return {
     number,
@@ -86,6 +94,7 @@ function openDelivery(row: Row): OpenDelivery {
     source,
     orderingKey: user === null ? null : { environment, integration, user },
     run_id,
+    run,
     attempt_count,
     round_attempts,
     attempts,
@@ -93,14 +102,18 @@ function openDelivery(row: Row): OpenDelivery {
     isExpired: row.expired,
     isRunCancelled: row.run_cancelled,
     startedAt: row.started_at,
-    config: { id, slug, active, settings, secrets, former_signing_secret, events, event_mapping, revenue, configured_at },
+    config,
     occurrence: toOccurrence(row, { environment: row.kind, event_mapping, revenue, automation }),
   }
 }
 
-/** The open ones of the deliveries, in the given order; null for a delivery that has ended or whose user or integration is gone. */
+/**
+ * The open ones of the deliveries, in the given order; null for a delivery that has ended or whose user or integration is gone. The deliveries
+ * to one integration share its configuration.
+ */
 export async function loadDeliveries(db: Db, numbers: readonly number[]): Promise<(OpenDelivery | null)[]> {
   const { rows } = await db.query<Row>({ name: 'load-deliveries', text: LOAD, values: [numbers] })
-  const found = new Map(rows.map(row => [row.number, openDelivery(row)]))
+  const configs = new Map(rows.map(row => [row.integration, configOf(row)]))
+  const found = new Map(rows.map(row => [row.number, openDelivery(row, configs.get(row.integration)!)]))
   return numbers.map(number => found.get(number) ?? null)
 }

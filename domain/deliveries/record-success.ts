@@ -9,7 +9,7 @@ import type { OpenDelivery } from './load.ts'
 import { lockOrderingKeys, orderingKeysOf, scheduleNext } from './ordering-key.ts'
 import { endProbes } from './probe.ts'
 import { releaseDeliveries } from './release.ts'
-import { lockWaitingRuns, runsOfEnded } from './waiting-runs.ts'
+import { lockRunsOf } from './waiting-runs.ts'
 
 export type Delivered = { claimed: ClaimedJob; delivery: OpenDelivery; attempt: Omit<DeliveryAttempt, 'number'> }
 
@@ -42,10 +42,18 @@ const END_DELIVERIES = `
         from unnest($1::bigint[], $2::jsonb[], $3::int[]) w(number, attempts, environment)) w
   where v.number = any ($1::bigint[]) and v.number = w.number`
 
-/** `recorded`: in order; false: the lease was lost, and nothing was recorded. `claimed`: runs that were woken, and claimed at once. */
-type Recorded = { recorded: boolean[]; claimed: ClaimedJob[] }
+/** Ends those of the runs that have nothing left to do but to read these ends; gives their numbers. Nobody else can claim the runs meanwhile. */
+export type EndRuns = (tx: Tx, delivered: readonly Delivered[]) => Promise<ReadonlySet<number>>
 
-async function record(tx: Tx, items: readonly Delivered[], capacity: InsertCapacity | null): Promise<Recorded> {
+/**
+ * `recorded`: in order; false: the lease was lost, and nothing was recorded. `claimed`: runs that were woken, and claimed at once. `ended`: the
+ * numbers of runs that have ended.
+ */
+type Recorded = { recorded: boolean[]; claimed: ClaimedJob[]; ended: number[] }
+
+export type RecordOptions = { capacity?: InsertCapacity | null; endRuns?: EndRuns }
+
+async function record(tx: Tx, items: readonly Delivered[], { capacity = null, endRuns }: RecordOptions): Promise<Recorded> {
   const integrations = [...new Set(items.map(({ delivery }) => delivery.integration))]
   const updated = await tx.query<{ number: number; environment: number; revived: boolean }>({
     name: 'update-delivered-integrations',
@@ -53,7 +61,7 @@ async function record(tx: Tx, items: readonly Delivered[], capacity: InsertCapac
     values: [integrations],
   })
   await lockOrderingKeys(tx, orderingKeysOf(items.map(({ delivery }) => delivery)))
-  const waiting = await lockWaitingRuns(
+  const waiting = await lockRunsOf(
     tx,
     items.map(({ delivery }) => delivery),
   )
@@ -69,16 +77,23 @@ async function record(tx: Tx, items: readonly Delivered[], capacity: InsertCapac
   const environments = deliveries.map(({ environment }) => environment)
   await tx.query({ name: 'end-deliveries', text: END_DELIVERIES, values: [numbers, attempts, environments] })
   await scheduleNext(tx, orderingKeysOf(deliveries))
-  const woken = ended.length === items.length ? waiting : await runsOfEnded(tx, waiting, deliveries)
+  const reading = new Set(deliveries.map(({ run }) => run))
+  const free = new Set(waiting.filter(({ is_free }) => is_free).map(({ id }) => id))
+  const readers = ended.filter(({ delivery }) => delivery.run !== null && free.has(delivery.run))
+  const endedRuns = endRuns && readers.length > 0 ? await endRuns(tx, readers) : new Set<number>()
+  const woken = waiting.filter(({ id }) => reading.has(id) && !endedRuns.has(id))
   const runs = await wakeLockedRuns(tx, woken, capacity)
   for (const { number, environment, revived } of updated.rows) {
     if (!revived) continue
     await endProbes(tx, number)
     await releaseDeliveries(tx, environment, number)
   }
-  return { recorded: items.map(({ claimed }) => locked.has(claimed.id)), claimed: runs }
+  return { recorded: items.map(({ claimed }) => locked.has(claimed.id)), claimed: runs, ended: [...endedRuns] }
 }
 
-/** Records deliveries that were delivered at the same moment, in one transaction. The runs that wait for them are claimed as far as there is capacity. */
-export const recordDelivered = (pool: Pool, items: readonly Delivered[], capacity: InsertCapacity | null = null): Promise<Recorded> =>
-  transaction(pool, tx => record(tx, items, capacity))
+/**
+ * Records deliveries that were delivered at the same moment, in one transaction. The runs that wait for them are ended by `endRuns`, or are claimed
+ * as far as there is capacity.
+ */
+export const recordDelivered = (pool: Pool, items: readonly Delivered[], options: RecordOptions = {}): Promise<Recorded> =>
+  transaction(pool, tx => record(tx, items, options))

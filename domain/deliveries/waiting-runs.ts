@@ -31,6 +31,18 @@ export async function lockWaitingRuns(tx: Tx, deliveries: readonly EndingDeliver
   return rows
 }
 
+/** The same for runs that are known by their numbers. */
+export async function lockRunsOf(tx: Tx, deliveries: readonly { run: number | null }[]): Promise<LockedRun[]> {
+  const numbers = deliveries.flatMap(({ run }) => run ?? [])
+  if (numbers.length === 0) return []
+  const { rows } = await tx.query<LockedRun>({
+    name: 'lock-runs-of-deliveries',
+    text: lockJobs(AUTOMATION_RUN_DUE, '$1::bigint[]'),
+    values: [numbers],
+  })
+  return rows
+}
+
 /** Those of the locked runs that wait for these deliveries, which have ended: others may have moved on, and a wake would cut their pause short. */
 export async function runsOfEnded(tx: Tx, locked: readonly LockedRun[], ended: readonly EndingDelivery[]): Promise<LockedRun[]> {
   const { rows } = await tx.query<{ number: number }>({

@@ -1,4 +1,5 @@
-import { IANAZone } from 'luxon'
+import fc from 'fast-check'
+import { DateTime, Duration, IANAZone } from 'luxon'
 import { expect, test } from 'vitest'
 import { deadlineAfter, nextInstantAt } from '../../domain/automation-runs/deadline.ts'
 
@@ -84,4 +85,23 @@ test('years and months follow the calendar, in UTC', () => {
   expect(deadlineAfter('2028-02-29 00:00:00+00', 'P1Y')).toBe('2029-02-28T00:00:00.000Z')
   expect(deadlineAfter('2026-03-28 12:00:00+00', 'P1DT90M')).toBe('2026-03-29T13:30:00.000Z')
   expect(deadlineAfter('2026-01-01 00:00:00+00', 'P1W')).toBe('2026-01-08T00:00:00.000Z')
+})
+
+test('a duration that needs no calendar ends when the calendar says', () => {
+  const part = fc.option(fc.nat(400), { nil: null })
+  const durations = fc.tuple(part, part, part, part, part).map(([weeks, days, hours, minutes, seconds]) => {
+    const of = (count: number | null, unit: string) => (count === null ? '' : `${count}${unit}`)
+    const time = of(hours, 'H') + of(minutes, 'M') + of(seconds, 'S')
+    return `P${of(weeks, 'W')}${of(days, 'D')}${time && `T${time}`}`
+  })
+  const times = fc.date({ min: new Date('2020-01-01'), max: new Date('2040-01-01'), noInvalidDate: true })
+  fc.assert(
+    fc.property(times, fc.nat(999), durations, (time, micros, duration) => {
+      fc.pre(duration !== 'P')
+      const iso = time.toISOString()
+      const begin = `${iso.slice(0, 10)} ${iso.slice(11, 23)}${String(micros).padStart(3, '0')}+00`
+      const end = DateTime.fromISO(iso, { zone: 'utc' }).plus(Duration.fromISO(duration)).toISO()
+      expect(deadlineAfter(begin, duration)).toBe(end)
+    }),
+  )
 })

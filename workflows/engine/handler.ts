@@ -15,9 +15,10 @@ export type Outcome =
 
 /**
  * For a transaction that inserts or wakes jobs of a kind and may claim them: calls `insert` with the capacity of this process (null: claim nothing).
- * When `insert` resolves, its transaction is committed: the jobs that it claimed are executed from then on.
+ * When `insert` resolves, its transaction is committed: the jobs that it claimed are executed from then on, and those that it `ended` (ids) have
+ * succeeded.
  */
-export type ClaimOnInsert = <T extends { claimed: ClaimedJob[] }>(
+export type ClaimOnInsert = <T extends { claimed: ClaimedJob[]; ended?: readonly number[] }>(
   kind: string,
   environments: readonly Environment[],
   insert: (capacity: InsertCapacity | null) => Promise<T>,

@@ -1,8 +1,9 @@
+import { type DeliveredStep, endDeliveredRuns } from '../../domain/automation-runs/end-delivered.ts'
 import { DELIVERY_DUE } from '../../domain/deliveries/delivery.ts'
 import { loadDeliveries, type OpenDelivery } from '../../domain/deliveries/load.ts'
 import { recordFailure } from '../../domain/deliveries/record-failure.ts'
 import { recordLapse } from '../../domain/deliveries/record-lapse.ts'
-import { type Delivered, recordDelivered } from '../../domain/deliveries/record-success.ts'
+import { type Delivered, type EndRuns, recordDelivered } from '../../domain/deliveries/record-success.ts'
 import { failCancelledDelivery } from '../../domain/deliveries/run-cancelled.ts'
 import { expireDelivery, leaveDelivery, suspendDeliveries } from '../../domain/deliveries/suspend.ts'
 import { openSettings } from '../../domain/integrations/config.ts'
@@ -12,7 +13,7 @@ import type { Secrets } from '../../domain/projects/secrets.ts'
 import { batching } from '../../store/batching.ts'
 import type { Pool } from '../../store/connect.ts'
 import { limitPerKey } from '../../store/limit-per-key.ts'
-import type { EventDestination, Sent } from '../destinations/destination.ts'
+import type { EventDestination, Sent, Settings } from '../destinations/destination.ts'
 import { sendWithin } from '../destinations/send-within.ts'
 import { jobLoss, nextWait } from '../engine/attempt.ts'
 import { type AtCrashPoint, NOWHERE } from '../engine/crash-point.ts'
@@ -31,35 +32,72 @@ export type DeliverDeps = {
 
 type Succeeded = Delivered & Pick<Signals, 'claimOnInsert'>
 
-/** Records deliveries; the runs that wait for them go on in this process, as far as it has capacity. */
-async function recordAll(pool: Pool, items: readonly Succeeded[]): Promise<boolean[]> {
+const deliveredStep = ({ delivery, attempt }: Delivered): DeliveredStep | [] => {
+  const { run, environment, id, occurrence } = delivery
+  const { automation } = occurrence
+  return run === null || automation === undefined ? [] : { run, environment, automation, delivery: id, httpStatus: attempt.http_status }
+}
+
+/** Records deliveries. The runs that wait for them end, or go on in this process, as far as it has capacity. */
+async function recordAll({ pool, at = NOWHERE }: DeliverDeps, items: readonly Succeeded[]): Promise<boolean[]> {
   const environments = new Set(items.flatMap(({ delivery }) => (delivery.run_id === null ? [] : delivery.environment)))
   if (environments.size === 0) return (await recordDelivered(pool, items)).recorded
+  const endRuns: EndRuns = async (tx, delivered) => {
+    const ended = await endDeliveredRuns(tx, delivered.flatMap(deliveredStep))
+    if (ended.size > 0) at('before-end')
+    return ended
+  }
   const { claimOnInsert } = items[0]!
-  return (await claimOnInsert(AUTOMATION_RUN_DUE, [...environments], capacity => recordDelivered(pool, items, capacity))).recorded
+  const { recorded, ended } = await claimOnInsert(AUTOMATION_RUN_DUE, [...environments], capacity =>
+    recordDelivered(pool, items, { capacity, endRuns }),
+  )
+  if (ended.length > 0) at('ended')
+  return recorded
 }
 
 /** What the deliveries of this worker read or record at the same moment is one statement each. */
-const statements = (pool: Pool) => ({
-  load: batching((numbers: readonly number[]) => loadDeliveries(pool, numbers)),
-  park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(pool, claimed)),
-  succeed: batching((items: readonly Succeeded[]) => recordAll(pool, items), { max: 200 }),
+const statements = (deps: DeliverDeps) => ({
+  load: batching((numbers: readonly number[]) => loadDeliveries(deps.pool, numbers)),
+  park: batching((claimed: readonly ClaimedJob[]) => suspendDeliveries(deps.pool, claimed)),
+  succeed: batching((items: readonly Succeeded[]) => recordAll(deps, items), { max: 200 }),
 })
 
-type Delivering = Required<DeliverDeps> & { batched: ReturnType<typeof statements>; sending: ReturnType<typeof limitPerKey> }
+type Delivering = Required<DeliverDeps> & {
+  batched: ReturnType<typeof statements>
+  sending: ReturnType<typeof limitPerKey>
+  settingsOf: (delivery: OpenDelivery) => Settings
+}
 
 /** Requests to one receiver at the same time. What a worker holds besides them is being recorded, or comes next. */
-const AT_ONCE = 32
+const AT_ONCE = 64
+/** A worker that holds fewer deliveries leaves most of what it inserts to a sweep and a batch, which write each job once more. */
+const HELD = 8 * AT_ONCE
+
+/** Opens the secrets of a configuration once for all deliveries that were loaded with it. */
+function openedSettings(secrets: Secrets) {
+  const opened = new WeakMap<OpenDelivery['config'], Settings>()
+  return ({ config, environment }: OpenDelivery): Settings => {
+    const settings = opened.get(config) ?? openSettings({ secrets, environment, integration: config.id }, config)
+    opened.set(config, settings)
+    return settings
+  }
+}
 
 /** Sends due deliveries to the integrations and records the results. */
 export function deliveryHandler({ at = NOWHERE, ...deps }: DeliverDeps): JobHandler {
-  const delivering = { ...deps, at, batched: statements(deps.pool), sending: limitPerKey(AT_ONCE) }
+  const delivering = {
+    ...deps,
+    at,
+    batched: statements({ ...deps, at }),
+    sending: limitPerKey(AT_ONCE),
+    settingsOf: openedSettings(deps.secrets),
+  }
   return {
     kind: DELIVERY_DUE,
     // Each delivery waits up to ten seconds for another server. The hanging receivers of a project take a quarter of what the others leave.
     concurrency: 4_096,
     share: 1 / 4,
-    perDestination: 4 * AT_ONCE,
+    perDestination: HELD,
     async handle(claimed, signals) {
       try {
         const outcome = await deliver(claimed, signals, delivering)
@@ -127,10 +165,10 @@ async function send(
   delivery: OpenDelivery,
   destination: EventDestination,
   { lease, halt, effectBegins }: Signals,
-  { secrets, outgoing, policy }: Delivering,
+  { settingsOf, outgoing, policy }: Delivering,
 ): Promise<Sent> {
-  const { config, environment, id, occurrence } = delivery
-  const settings = openSettings({ secrets, environment, integration: config.id }, config)
+  const { id, occurrence } = delivery
+  const settings = settingsOf(delivery)
   return sendWithin(policy.attemptLimitMs, [lease, halt], signal => {
     effectBegins()
     return destination.send(occurrence, { outgoing, settings, deliveryId: id, signal })
