@@ -129,7 +129,7 @@ export async function makeFile({ pool, storage, partRows }: ExportDeps, context:
 }
 
 /** An export whose folder has disappeared, or with a truncated part, must not be published. */
-async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
+export async function verifySizes(storage: FileStorage, file: string, parts: Part[]): Promise<void> {
   await storage.keepOnly(
     file,
     parts.map(part => part.name),
