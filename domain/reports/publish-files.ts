@@ -24,10 +24,12 @@ export async function scheduleReportDeliveries(tx: Tx, keys: readonly RunKey[]):
     tx,
     open.map(run => ({ ...run, to: run.destinations.filter(({ status }) => status === 'pending').map(({ id }) => id) })),
   )
-  for (const run of open) {
-    const rows = rowsOf.get(`${run.environment} ${run.id}`) ?? null
-    if (outcomeOf(run.destinations, rows) !== null) await writeDestinations(tx, run.environment, { ...run, rows })
-  }
+  const withRows = open.map(run => ({ ...run, rows: rowsOf.get(`${run.environment} ${run.id}`) ?? null }))
+  // Where no destination is pending any more, the run ends.
+  await writeDestinations(
+    tx,
+    withRows.filter(({ destinations, rows }) => outcomeOf(destinations, rows) !== null),
+  )
 }
 
 type Claimed = Pick<ClaimedJob, 'id' | 'fence'>
