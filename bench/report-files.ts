@@ -7,13 +7,13 @@ import { startByHand } from './report-files/by-hand.ts'
 import { ourRound, type Round, startReceiver } from './report-files/ours.ts'
 import { seedReports } from './report-files/seed.ts'
 import { withResources } from './resources.ts'
-import { seedEvents, seedUsers } from './seed.ts'
+import { seedEvents, seedMs, seedUsers } from './seed.ts'
 
 const TENANTS = 100
 const USERS = 1_000
 /** Every file has its tenant's events: a hundred of them, unless there are fewer tenants. */
 const EVENTS = 10_000
-/** The seventh slot is the last one whose window has all events. */
+/** Each takes a day for each driver, and the windows of a week have all events. */
 const MOST_ROUNDS = 3
 
 /**
@@ -33,7 +33,8 @@ export const bench = (): Promise<Result> =>
       tenants.map(({ environment }) => environment),
       USERS,
     )
-    await seedEvents(pool, USERS, 0, EVENTS)
+    // Received until just now: the windows of the next days have all of them.
+    await seedEvents(pool, USERS, 0, EVENTS, new Date(Date.now() - seedMs(EVENTS)))
     const receiver = await startReceiver(resources)
     await seedReports(pool, tenants, receiver.url, reports)
     const redis = flag('one-driver') ? undefined : await startRedis()
