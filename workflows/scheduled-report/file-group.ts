@@ -14,7 +14,7 @@ import { jobLoss, runEffect } from '../engine/attempt.ts'
 import { NOWHERE } from '../engine/crash-point.ts'
 import { type WorkflowDeps, workflowHandler } from '../engine/execute.ts'
 import type { JobHandler, Outcome, Signals } from '../engine/handler.ts'
-import { type ExportDeps, verifySizes } from '../export/export.ts'
+import { type ExportDeps, requireStored } from '../export/export.ts'
 import { writePart } from '../export/write-part.ts'
 import { reportFile } from './report.ts'
 import type { StartGate } from './start-gate.ts'
@@ -61,7 +61,7 @@ export function reportFiles({ copying, planned, starts, storage, partRows, ...de
     const whole = { after: firstBound(source), upto: lastBound(source), isFirst: true, isLast: true, isContinued: false }
     const written = await runEffect(policies.step.attemptLimitMs, [signals.lease, signals.halt], async signal => {
       const part = await writePart({ pool: copying, storage, job: source, file, name: `1.${claimed.fence}`, ...whole, hash, signal })
-      await verifySizes(storage, file, [part])
+      await requireStored(storage, file, [part])
       return part
     })
     if (written.is === 'thrown') throw written.error
