@@ -82,7 +82,7 @@ test.each([
   'json',
   'ndjson',
 ])('files that are made together are those of each report, and each is delivered once: %s', async format => {
-  const { box, runs, steps } = await stage(40, { format })
+  const { box, runs, steps } = await stage(20, { format })
   await work()
   const all = await runs()
   for (const run of all) {
